@@ -8,6 +8,7 @@
 
 #include "base/document.h"
 #include "base/document_reader.h"
+#include "estimate/job_images.h"
 #include "estimate/job_words.h"
 
 namespace headroom::estimate {
@@ -161,6 +162,7 @@ class JobParser {
     method.read("dropout", job_.method.dropout, 0.0, 0.99);
     read_targets(method);
     method.read_choice("adapter_dtype", job_.method.adapter_dtype, dtype_names);
+    read_frozen(method, job_.method);
     read_group_size(method);
     method.refuse_unknown();
     check_base(method);
@@ -195,7 +197,8 @@ class JobParser {
   void read_targets(TableReader& method) {
     std::vector<std::string> names = target_names;
     const Json* given = method.find("targets");
-    if (given != nullptr && *given == "all-linear")
+    job_.method.all_linear = given != nullptr && *given == "all-linear";
+    if (job_.method.all_linear)
       names = {"all-linear"};
     else
       method.read("targets", names);
@@ -273,6 +276,7 @@ class JobParser {
     job_.batch.prompt = job_.batch.sequence;
     batch.read("prompt", job_.batch.prompt, sequences);
     batch.read("generate", job_.batch.generate, {0, sequences.max});
+    read_images(batch, job_.batch);
     batch.refuse_unknown();
     check_global(batch);
   }

@@ -67,6 +67,12 @@ struct Job {
     std::vector<Target> targets = {Target::q,    Target::k,  Target::v,   Target::o,
                                    Target::gate, Target::up, Target::down};
     DType adapter_dtype = DType::fp32;
+    bool all_linear = false;  // The targets were given as one word for all of them.
+    // Of a model that sees: parts that are not trained and have no adapters. Adapters are on the
+    // language model alone unless the job says otherwise.
+    bool freeze_vision_tower = false;
+    bool freeze_projector = false;
+    bool freeze_language_model = false;
   } method;
 
   struct Compute {
@@ -110,6 +116,9 @@ struct Job {
     std::optional<std::uint64_t> target;  // An encoder-decoder's labels; nothing: sequence.
     std::uint64_t prompt = 0;             // Inference: tokens given; sequence if not said.
     std::uint64_t generate = 0;           // Inference: tokens made after them.
+    std::uint64_t images_per_sample = 0;  // Their tokens are among those of sequence or prompt.
+    std::uint64_t image_height = 0;       // Pixels; 0: as large as the vision tower's.
+    std::uint64_t image_width = 0;
   } batch;
 
   struct Engine {

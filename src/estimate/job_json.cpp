@@ -25,7 +25,13 @@ Json method_of(const Job::Method& method) {
     json["dropout"] = method.dropout;
     for (const Target target : method.targets) json["targets"].push_back(to_string(target));
     json["adapter_dtype"] = to_string(method.adapter_dtype);
+    if (method.all_linear && !method.freeze_vision_tower) json["targets"] = "all-linear";
   }
+  if (method.kind != MethodKind::inference && method.freeze_vision_tower != adapts)
+    json["freeze_vision_tower"] = method.freeze_vision_tower;
+  if (method.kind != MethodKind::inference && method.freeze_projector != adapts)
+    json["freeze_multi_modal_projector"] = method.freeze_projector;
+  if (method.freeze_language_model) json["freeze_language_model"] = true;
   if (!plain_type(method.base)) json["group_size"] = method.group_size;
   return json;
 }
@@ -61,6 +67,8 @@ Json batch_of(const Job::Batch& batch, MethodKind method) {
                {"sequence", batch.sequence}};
   if (batch.global) json["global"] = *batch.global;
   if (batch.target) json["target"] = *batch.target;
+  if (batch.images_per_sample > 0) json["images_per_sample"] = batch.images_per_sample;
+  if (batch.image_height > 0) json["image_size"] = {batch.image_height, batch.image_width};
   if (method == MethodKind::inference) {
     json["prompt"] = batch.prompt;
     json["generate"] = batch.generate;

@@ -53,6 +53,12 @@ Tensor fused_rms_norm(Tape& tape, const Tensor& x, const Tensor& weight, Name na
 Tensor narrow_last(const Tape& tape, const Tensor& x,
                    std::uint64_t size);  // A view; its backward is a padded copy.
 Tensor narrow_first(const Tape& tape, const Tensor& x, std::uint64_t size);  // The same of rows.
+// The same of the rows of x [batch, n, hidden].
+Tensor narrow_rows(const Tape& tape, const Tensor& x, std::uint64_t rows);
+// Some of x under a shape of its own, a view; its gradient is made as large as x.
+Tensor part_of(const Tape& tape, const Tensor& x, Shape shape);
+// torch.cat of parts whose gradients are views of its own.
+Tensor join(Tape& tape, const std::vector<Tensor>& parts, Shape whole, Name name);
 Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, Name name);
 Tensor copy(Tape& tape, const Tensor& x, Shape shape,
             Name name);  // contiguous(), a sliced copy.
@@ -64,6 +70,10 @@ Tensor take(Tape& tape, const Tensor& x, Shape shape, Name name);
 Tensor prepend(Tape& tape, const Tensor& x, const Tensor& row, Name name);
 // T5's bias on the scores [batch, heads, queries, keys], from its table [buckets, heads].
 Tensor positions_from(Tape& tape, const Tensor& table, const Meta& scores);
+// Averages of neighbouring rows of x [batch, n, hidden]: an image's channels are put first for it.
+Tensor average_rows(Tape& tape, const Tensor& x, std::uint64_t rows, Name name);
+// x [batch, n, hidden] with `rows` [m, hidden] in the place of some of its own (masked_scatter).
+Tensor scatter_rows(Tape& tape, const Tensor& x, const Tensor& rows, Name name);
 // index_add_: the sum's memory takes the rows in; nothing new is made.
 Tensor add_rows_in_place(const Tape& tape, const Tensor& sum, const Tensor& rows, bool keeps_rows);
 Tensor repeat_heads(Tape& tape, const Tensor& x, Shape repeated,

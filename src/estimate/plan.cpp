@@ -17,6 +17,8 @@
 #include "estimate/steady_reserved.h"
 #include "estimate/step.h"
 #include "estimate/transformers/engine.h"
+#include "estimate/transformers/image_size.h"
+#include "estimate/transformers/version.h"
 #include "knowledge/cards.h"
 
 namespace headroom::estimate {
@@ -68,6 +70,16 @@ Result<Replays> run(const Job& job, const Architecture& model, const Device& dev
   return replays;
 }
 
+// Of the parts that the job does not train, where the model has such.
+std::uint64_t frozen_parameters(const Architecture& model, const Job::Method& method) {
+  if (!model.projector || method.kind != MethodKind::full) return 0;
+  const std::uint64_t tower = parameter_count(model.stacks.front());
+  const std::uint64_t projector = parameter_count(*model.projector);
+  const std::uint64_t language = parameter_count(model) - tower - projector;
+  return (method.freeze_vision_tower ? tower : 0) + (method.freeze_projector ? projector : 0) +
+         (method.freeze_language_model ? language : 0);
+}
+
 // Weights as the model has them, not as they are held: quantised ones are packed.
 void count_parameters(const Recording& recording, const Architecture& model, Plan& plan) {
   const MethodKind kind = plan.job.method.kind;
@@ -85,7 +97,12 @@ void count_parameters(const Recording& recording, const Architecture& model, Pla
   }
   const std::uint64_t own = model.graph ? held : parameter_count(as_run(model, plan.job));
   plan.parameters = own + adapters;
-  if (kind != MethodKind::inference) plan.trainable_parameters = has_adapters ? adapters : own;
+  const std::uint64_t frozen = frozen_parameters(model, plan.job.method);
+  if (kind != MethodKind::inference)
+    plan.trainable_parameters = has_adapters ? adapters : own - frozen;
+  trainable_bytes -=
+      std::min(trainable_bytes,
+               frozen * size_of(plain_type(plan.job.method.base).value_or(plan.job.compute.dtype)));
   // AdamW holds two moments in the parameter's own type.
   plan.training_state_bytes = plan.weights_bytes + 3 * trainable_bytes;
 }
@@ -162,6 +179,19 @@ void note_kernels(const Job& given, const Architecture& model, const Device& dev
                     to_string(given.compute.dtype)));
 }
 
+// What is not known of a job with images, and where a model sees none.
+void note_images(const Job& job, const Architecture& model, Plan& plan) {
+  if (!model.projector) return;
+  if (job.batch.images_per_sample == 0)
+    plan.notes.emplace_back(
+        "batch.images_per_sample is not given: no image is counted, but the weights that would see "
+        "it are.");
+  else if (transformers::parse_version(job.engine.transformers) < transformers::Version{5, 0})
+    plan.notes.emplace_back(
+        "Images are planned as transformers 5 looks at them; what an older one takes for them is "
+        "unproven.");
+}
+
 // Where a search was asked for and is not made.
 void note_no_search(const Asked& asked, const Device& device, bool too_long, Plan& plan) {
   if ((asked.settings || asked.largest) && !device.capacity)
@@ -191,6 +221,12 @@ Status note_smaller_batch(const Job& job, const Architecture& model, const Devic
       "that one are smaller, but its freed blocks fit what is asked for later less well.",
       *smaller.batch.micro, to_string(Bytes{bytes})));
   return Done{};
+}
+
+// What a sequence has at least: its images.
+std::uint64_t tokens_of_images(const Job& job, const Architecture& model) {
+  const std::uint64_t images = job.batch.images_per_sample;
+  return images == 0 ? 1 : std::max<std::uint64_t>(1, images * image_tokens(model, job));
 }
 
 // A question about tokens that the input does not have.
@@ -284,6 +320,7 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   plan.notes.insert(plan.notes.end(), device.notes.begin(), device.notes.end());
   note_choices(given, device, plan);
   note_kernels(given, model, device, plan);
+  note_images(job, model, plan);
   const bool too_long = replays.recording.tensors.size() > searched_tensors_max;
   note_no_search(asked, device, too_long, plan);
   if (!too_long) HEADROOM_CHECK(note_smaller_batch(job, model, device, plan));
@@ -303,7 +340,7 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   if (counts_tokens && !has_tokens(model))
     plan.notes.emplace_back("A longest sequence was not looked for: the input has one size.");
   else if (asked.largest && device.capacity && !too_long)
-    plan.largest_fit = find_largest(job, *asked.largest, try_job);
+    plan.largest_fit = find_largest(job, *asked.largest, try_job, tokens_of_images(job, model));
   return plan;
 }
 

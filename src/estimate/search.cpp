@@ -238,7 +238,8 @@ Result<Search> find_settings(const Job& job, const Architecture& model, const De
   return Finder(job, model, device, try_job).run(faster_only);
 }
 
-LargestFit find_largest(const Job& job, Quantity quantity, const TryJob& try_job) {
+LargestFit find_largest(const Job& job, Quantity quantity, const TryJob& try_job,
+                        std::uint64_t least_tokens) {
   constexpr std::uint64_t most = std::uint64_t{1} << 20U;
   const auto with = [&](std::uint64_t value) {
     Job changed = job;
@@ -256,7 +257,7 @@ LargestFit find_largest(const Job& job, Quantity quantity, const TryJob& try_job
     return fit ? *fit : Fit{};  // Beyond the model's positions, or every device.
   };
   LargestFit largest{quantity, 0, 0, 0};
-  std::uint64_t above = 1;
+  std::uint64_t above = quantity == Quantity::sequence ? least_tokens : 1;
   while (above <= most) {
     const Fit fit = tries(above);
     if (!fit.fits) break;

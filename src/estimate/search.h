@@ -44,8 +44,9 @@ Result<std::vector<FittingCard>> find_cards(const Job& job, const Architecture& 
 
 // The job as given, but for one quantity, found by doubling and bisection: it fits, and one more
 // does not. At most 2^20. (PyTorch's allocator may take less for a larger job, so that a still
-// larger one may fit: docs/plan.md.)
-LargestFit find_largest(const Job& job, Quantity quantity, const TryJob& try_job);
+// larger one may fit: docs/plan.md.) No sequence is shorter than `least_tokens`.
+LargestFit find_largest(const Job& job, Quantity quantity, const TryJob& try_job,
+                        std::uint64_t least_tokens = 1);
 
 // What make_plan tries settings with: what it would say of that very job.
 // Both outlive it.

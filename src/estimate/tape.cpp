@@ -47,6 +47,7 @@ std::uint64_t row_sum_bytes(std::uint64_t rows, std::uint64_t columns,
 void Node::let_go() {
   buffer = {};
   grad.reset();
+  variable = {};
   forget_saved();
   forget_inputs();
 }
@@ -111,6 +112,12 @@ Tensor Tape::detach(const Tensor& x, bool requires_grad) {
     leaf.node->sequence =
         std::numeric_limits<std::uint64_t>::max();  // AccumulateGrad runs at once.
   }
+  return leaf;
+}
+
+Tensor Tape::require_gradient(const Tensor& x) {
+  Tensor leaf = detach(x, true);
+  leaf.node->variable = x.storage;
   return leaf;
 }
 

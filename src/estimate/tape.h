@@ -77,6 +77,7 @@ struct Node {
   ScopeState scope;                                   // Where it was made.
   Component grad_component = Component::activations;  // Of a leaf: what its gradient is for.
   std::optional<Tensor> grad;                         // Of a leaf: what has been accumulated.
+  Counted<Storage> variable;                          // Of a leaf that lives as long as this.
 
   Tensor buffer;  // Scratch of Tape::backward.
   std::uint32_t pending = 0;
@@ -154,6 +155,9 @@ class Tape {
   std::vector<Tensor>& trainable() { return trainable_; }
   // The same memory as a leaf of its own, as x.detach().requires_grad_().
   static Tensor detach(const Tensor& x, bool requires_grad);
+  // The same where the graph alone may hold it: x.requires_grad_(). A node that accumulates
+  // gradients holds its variable (accumulate_grad.h).
+  static Tensor require_gradient(const Tensor& x);
   // The same memory under another shape; its gradient is a view as well, so it needs no node.
   static Tensor view(const Tensor& x, Shape shape);
 

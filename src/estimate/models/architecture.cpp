@@ -20,7 +20,7 @@ struct Family {
   void (*parse)(ConfigReader& config, Architecture& out);
 };
 
-constexpr std::array<Family, 49> families{{
+constexpr std::array<Family, 51> families{{
     {"llama", parse_llama},
     {"mistral", parse_mistral},
     {"mixtral", parse_mixtral},
@@ -41,6 +41,8 @@ constexpr std::array<Family, 49> families{{
     {"gemma2", parse_gemma2},
     {"gemma3", parse_gemma3},
     {"gemma3_text", parse_gemma3_text},
+    {"llava", parse_llava},
+    {"llava_next", parse_llava_next},
     {"phi", parse_phi},
     {"phi3", parse_phi3},
     {"stablelm", parse_stablelm},
@@ -149,6 +151,8 @@ class ArchitectureParser {
   const Family* choose(ConfigReader& layers) {
     const std::string type = config_.text_or({"model_type"}, "");
     if (type.empty()) return without_type();
+    if (config_.has("vision_config") && (type == "qwen2_vl" || type == "qwen2_5_vl"))
+      return seeing(type);
     if (const Family* family = find_family(type)) {
       // Newer files of some families keep the text's keys in a table of their own.
       if (!config_.has("hidden_size") && config_.has("text_config") && type.starts_with("qwen")) {
@@ -160,6 +164,13 @@ class ArchitectureParser {
       if (config_.has(key)) return inside(type, key, layers);
     }
     return as_llama(config_, type);
+  }
+
+  // Of the families whose language model can stand alone.
+  static const Family* seeing(const std::string& type) {
+    static constexpr std::array<Family, 2> known{
+        {{"qwen2_vl", parse_qwen2_vl}, {"qwen2_5_vl", parse_qwen2_5_vl}}};
+    return type == known.front().model_type ? &known.front() : &known.back();
   }
 
   const Family* without_type() {
@@ -221,6 +232,19 @@ class ArchitectureParser {
 };
 
 }  // namespace
+
+void parse_text_model(ConfigReader& config, Architecture& out) {
+  const std::string type = config.text_or({"model_type"}, "llama");
+  const Family* family = find_family(type);
+  if (family == nullptr) {
+    config.fail("model_type", "one of " + known_families(), Errc::unsupported);
+    return;
+  }
+  const std::size_t before = out.stacks.size();
+  family->parse(config, out);
+  if (!config.failed() && (out.stacks.size() != before + 1 || !out.stacks.back().causal))
+    config.fail("model_type", "a decoder's", Errc::unsupported);
+}
 
 Result<Architecture> parse_architecture(const Json& config) {
   if (!config.is_object())

@@ -86,8 +86,11 @@ struct AttentionShape {
   bool qk_norm = false;  // A norm of head_dim on each head of q and k (Qwen3, Gemma 3), of the
                          // stack's kind.
   bool qk_norm_whole = false;  // The norms are of all heads together (OLMoE).
-  bool multihead = false;    // torch's nn.MultiheadAttention, batch_first: fused_qkv, tokens first.
-  bool heads_first = false;  // q, k and v are made contiguous with their heads first (Whisper).
+  bool multihead = false;  // torch's nn.MultiheadAttention, batch_first: fused_qkv, tokens first.
+  // Tokens of all images stand in one row, each image or window is attended by itself, and heads
+  // are turned in fp32 (Qwen2-VL).
+  bool by_image = false;
+  bool heads_first = false;     // q, k and v are made contiguous with their heads first (Whisper).
   bool narrow_softmax = false;  // Falcon's is asked for no wider type.
   bool relative = false;        // Of T5, whose scores are given positions and are not scaled.
   bool soft_cap = false;        // Scores go through tanh (Gemma 2): no fused kernel then.
@@ -138,6 +141,18 @@ struct Input {
   std::uint64_t channels = 0;
   bool class_token = false;
   bool patch_bias = true;
+  // Of images of any size (Qwen2-VL): a patch's frames, the side of the squares of patches that
+  // become one token, and whether patches are brought into the order of windows. 0: of one size.
+  std::uint64_t frames = 0;
+  std::uint64_t merge = 1;
+  bool reorders = false;
+  // Of images in tiles beside a small whole (LLaVA-NeXT): the sizes that they are brought to.
+  struct Resolution {
+    std::uint64_t height = 0;
+    std::uint64_t width = 0;
+  };
+  std::vector<Resolution> resolutions;
+  bool own_type = false;  // Pixels come in fp32 and are cast to the weights' type.
   std::uint64_t mel_bins = 0;
   std::uint64_t features = 0;  // Of Kind::numbers.
 
@@ -190,12 +205,16 @@ struct Stack {
   bool first_norm_skipped = false;  // The first layer has none of the first of its norms.
   bool residual_scaled = false;     // What is added is first multiplied by a number (Granite).
   bool final_norm = true;
+  bool final_norm_of_class = false;  // Of the class token's row alone (CLIP's tower in LLaVA).
+  // Of a tower: the layers whose result is what the projector is given; 0: of all and the norm.
+  std::uint64_t chosen_layers = 0;
   Dropout dropout;
   Positions positions = Positions::rotary;
   std::uint64_t position_rows =
       0;  // Rows of the table, where there is one (OPT: 2 more than positions).
   std::uint64_t relative_buckets =
       0;  // T5; the first layer's attention owns the table [buckets, heads].
+  bool angles_by_sample = false;  // Rotary positions of text and images differ (Qwen2-VL).
   // Masks [rows, rows] of bools that modules hold beside their weights: one in each
   // layer or one in all, in transformers older than this (major, minor); 0.0: none.
   struct MaskBuffers {
@@ -204,7 +223,8 @@ struct Stack {
     unsigned until_major = 0, until_minor = 0;
   } mask_buffers;
   double rope_theta = 10000.0;
-  // Of each layer: the tokens it looks back at; 0 is all. Empty: all layers see all.
+  // Of each layer: the tokens it looks back at; of a tower that sees images of any size, the side
+  // of its windows in merged patches. 0 is all. Empty: all layers see all.
   std::vector<std::uint64_t> windows;
   Input input;
   ModuleNames names;
@@ -239,12 +259,24 @@ struct Head {
   bool transform = false;  // BERT's masked words: Linear [hidden, hidden], activation, norm first.
 };
 
-// What takes a vision tower's rows to the width of the text's (Gemma 3): a norm of `in`, then a
-// matrix [in, out] without bias, on `tokens` rows an image, which are averages of the tower's rows.
+// What takes a vision tower's rows to the width of the text's, and how they come to stand among the
+// text's: one matrix, or two with an activation between.
 struct Projector {
-  std::uint64_t in = 0;
+  std::uint64_t in = 0;     // Of a row that the first matrix is given.
+  std::uint64_t inner = 0;  // Between two matrices; 0: there is one.
   std::uint64_t out = 0;
-  std::uint64_t tokens = 0;
+  bool bias = false;
+  Activation activation = Activation::gelu;
+  std::optional<Norm> norm;      // In front of the first matrix,
+  std::uint64_t norm_width = 0;  // of rows of that width.
+  std::uint64_t tokens = 0;      // Rows an image; 0: they follow from its size.
+  bool averages = false;         // Those rows are averages of the tower's (Gemma 3).
+  // An image's tokens see each other in both directions: no layer of the text is without a mask.
+  bool both_ways = false;
+  bool newline = false;   // A row of its own ends each row of an image in tiles (LLaVA-NeXT).
+  bool returned = false;  // The model's output has them (image_hidden_states).
+
+  std::uint64_t matrices() const { return inner == 0 ? in * out : in * inner + inner * out; }
 };
 
 // How a checkpoint says that its weights are held (config.json's quantization_config).

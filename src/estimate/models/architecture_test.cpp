@@ -117,6 +117,47 @@ TEST(Architecture, gemma3_with_eyes_is_a_tower_a_projector_and_a_text_of_class_d
   EXPECT_THAT(text.windows, ElementsAre(4096, 4096, 4096, 4096, 4096, 0, 4096));
 }
 
+TEST(Architecture, llava_takes_a_layer_of_its_tower_without_the_class_token) {
+  Json config = parsed(R"({"model_type": "llava",
+      "text_config": {"model_type": "mistral", "hidden_size": 64, "num_attention_heads": 4,
+        "num_key_value_heads": 2, "num_hidden_layers": 2, "vocab_size": 100},
+      "vision_config": {"model_type": "clip_vision_model", "num_hidden_layers": 6,
+        "patch_size": 14, "image_size": 336}})");
+  Architecture model = read(config);
+  ASSERT_EQ(model.stacks.size(), 2U);
+  EXPECT_EQ(model.stacks.front().chosen_layers, 5U);
+  EXPECT_TRUE(model.stacks.front().final_norm_of_class);
+  ASSERT_TRUE(model.projector);
+  EXPECT_EQ(model.projector->tokens, 576U);
+  EXPECT_EQ(model.projector->inner, 64U);
+  EXPECT_EQ(model.main().attention.kv_heads, 2U);
+  config["vision_feature_layer"] = -1;
+  config["vision_feature_select_strategy"] = "full";
+  model = read(config);
+  EXPECT_EQ(model.stacks.front().chosen_layers, 6U);
+  EXPECT_EQ(model.projector->tokens, 577U);
+  config["vision_feature_layer"] = 9;
+  EXPECT_THAT(complaint(config), HasSubstr("expected one of 6 layers, found 9"));
+  config["vision_feature_layer"] = -2;
+  config["text_config"]["model_type"] = "mamba";
+  EXPECT_THAT(complaint(config), HasSubstr("text_config.model_type"));
+}
+
+TEST(Architecture, qwens_towers_merge_squares_of_patches_and_see_windows) {
+  Json config = small("qwen2_5_vl", R"({"vision_config": {"depth": 4, "hidden_size": 48,
+      "num_heads": 3, "intermediate_size": 80, "out_hidden_size": 64,
+      "fullatt_block_indexes": [1, 3], "window_size": 112}})");
+  const Architecture model = read(config);
+  ASSERT_EQ(model.stacks.size(), 2U);
+  EXPECT_THAT(model.stacks.front().windows, ElementsAre(4, 0, 4, 0));
+  EXPECT_EQ(model.projector->in, 48U * 4);
+  EXPECT_TRUE(model.main().angles_by_sample);
+  config["vision_config"]["out_hidden_size"] = 31;
+  EXPECT_THAT(complaint(config), HasSubstr("vision_config"));
+  config.erase("vision_config");
+  EXPECT_EQ(read(config).stacks.size(), 1U);
+}
+
 TEST(Architecture, gemmas_norms_embedding_and_caps_are_its_own) {
   const Architecture second = read(small("gemma2", R"({"sliding_window": 32})"));
   EXPECT_EQ(second.main().placement, NormPlacement::around);
@@ -221,13 +262,13 @@ TEST(Architecture, an_unknown_type_that_is_no_llama_is_refused_with_the_families
 }
 
 TEST(Architecture, the_text_inside_an_unknown_whole_is_planned_with_its_classes_defaults) {
-  const Architecture model = read(parsed(R"({"model_type": "llava", "vision_config": {},
+  const Architecture model = read(parsed(R"({"model_type": "llava_onevision", "vision_config": {},
       "tie_word_embeddings": false,
       "text_config": {"model_type": "llama", "vocab_size": 32064}})"));
   EXPECT_EQ(model.main().hidden, 4096U);
   EXPECT_EQ(model.main().mlp.intermediate, 11008U);
   EXPECT_EQ(model.notes.size(), 2U);
-  EXPECT_THAT(complaint(parsed(R"({"model_type": "llava", "text_config":
+  EXPECT_THAT(complaint(parsed(R"({"model_type": "llava_onevision", "text_config":
                   {"model_type": "llama", "hidden_size": "big"}})")),
               HasSubstr("text_config.hidden_size: expected a whole number from 1 to 1048576"));
 }

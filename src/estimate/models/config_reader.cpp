@@ -144,6 +144,20 @@ Activation ConfigReader::activation_or(const Names& names, Activation otherwise)
   return otherwise;
 }
 
+std::vector<std::uint64_t> ConfigReader::sizes_or(const char* key,
+                                                  std::vector<std::uint64_t> otherwise) {
+  const Json* value = find({key});
+  if (value == nullptr) return otherwise;
+  std::vector<std::uint64_t> all;
+  const bool list = value->is_array();
+  for (const Json& element : list ? *value : Json::array()) {
+    const auto number = whole_number(element);
+    if (number) all.push_back(*number);
+  }
+  if (!list || all.size() != value->size()) fail(key, "an array of whole numbers");
+  return all;
+}
+
 std::vector<std::string> ConfigReader::texts(const char* key) {
   std::vector<std::string> all;
   const Json* value = find({key});

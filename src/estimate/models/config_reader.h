@@ -78,6 +78,8 @@ class ConfigReader {
   Activation activation_or(const Names& names, Activation otherwise);
   // Every element a text; empty if absent.
   std::vector<std::string> texts(const char* key);
+  // Every element a whole number.
+  std::vector<std::uint64_t> sizes_or(const char* key, std::vector<std::uint64_t> otherwise);
 
   // The problem, unless there is one already: "text_config.head_dim: expected WANTED, found …".
   void fail(const char* key, const std::string& wanted, Errc code = Errc::invalid);

@@ -11,11 +11,16 @@
 
 namespace headroom::estimate {
 
+// The text_config of a model that also sees: by its model_type, a Llama if it says none.
+void parse_text_model(ConfigReader& config, Architecture& out);
+
 void parse_llama(ConfigReader& config, Architecture& out);
 void parse_mistral(ConfigReader& config, Architecture& out);
 void parse_granite(ConfigReader& config, Architecture& out);
 void parse_qwen2(ConfigReader& config, Architecture& out);
 void parse_qwen3(ConfigReader& config, Architecture& out);
+void parse_qwen2_vl(ConfigReader& config, Architecture& out);
+void parse_qwen2_5_vl(ConfigReader& config, Architecture& out);
 void parse_mixtral(ConfigReader& config, Architecture& out);
 void parse_qwen2_moe(ConfigReader& config, Architecture& out);
 void parse_qwen3_moe(ConfigReader& config, Architecture& out);
@@ -24,6 +29,8 @@ void parse_gemma(ConfigReader& config, Architecture& out);
 void parse_gemma2(ConfigReader& config, Architecture& out);
 void parse_gemma3_text(ConfigReader& config, Architecture& out);
 void parse_gemma3(ConfigReader& config, Architecture& out);
+void parse_llava(ConfigReader& config, Architecture& out);
+void parse_llava_next(ConfigReader& config, Architecture& out);
 void parse_phi(ConfigReader& config, Architecture& out);
 void parse_phi3(ConfigReader& config, Architecture& out);
 void parse_stablelm(ConfigReader& config, Architecture& out);

@@ -76,13 +76,15 @@ void parse_gemma3_text(ConfigReader& config, Architecture& out) {
 // Text and a SigLIP tower whose rows, averaged to mm_tokens_per_image, are projected into it.
 void parse_gemma3(ConfigReader& config, Architecture& out) {
   ConfigReader vision = config.inner("vision_config");
-  add_siglip_tower(vision, out);
+  add_siglip_tower(vision, out).input.own_type = true;
   ConfigReader text = config.inner("text_config");
   parse_gemma3_text(text, out);
   out.head.tied = config.flag_or({"tie_word_embeddings"}, out.head.tied);
   Projector& projector = out.projector.emplace();
-  projector.in = out.stacks.front().hidden;
+  projector.in = projector.norm_width = out.stacks.front().hidden;
   projector.out = out.stacks.back().hidden;
+  projector.norm = out.stacks.back().norm;
+  projector.averages = projector.both_ways = projector.returned = true;
   projector.tokens = config.size_or({"mm_tokens_per_image"}, position_counts, 256);
   ModuleNames& names = out.stacks.back().names;
   names.layers = "model.language_model.layers";

@@ -2,6 +2,8 @@
 // The shapes are those of transformers' modeling_*.py, by the words of architecture.h.
 #include "estimate/models/parameters.h"
 
+#include <algorithm>
+
 namespace headroom::estimate {
 namespace {
 
@@ -82,7 +84,8 @@ Count input_matrices(const Stack& stack) {
     case Input::Kind::tokens:
       return input.width == stack.hidden ? 0 : input.width * stack.hidden;
     case Input::Kind::patches:
-      return input.channels * input.patch_size * input.patch_size * stack.hidden;
+      return input.channels * std::max<Count>(1, input.frames) * input.patch_size *
+             input.patch_size * stack.hidden;
     case Input::Kind::audio:
       return 3 * stack.hidden * (input.mel_bins + stack.hidden);  // Two convolutions of 3 frames.
     case Input::Kind::numbers:
@@ -182,10 +185,16 @@ Count parameter_count(const Architecture& model) {
     }
   }
   size += output_projection(model.main());
-  if (model.projector) {
-    size += model.projector->in + model.projector->in * model.projector->out;
-  }
+  if (model.projector) size += parameter_count(*model.projector);
   return size + embeddings;
+}
+
+Count parameter_count(const Projector& projector) {
+  Count size = projector.matrices();
+  if (projector.bias) size += projector.inner + projector.out;
+  if (projector.newline) size += projector.out;
+  if (projector.norm) size += norm_size(*projector.norm, projector.norm_width);
+  return size;
 }
 
 Count matrix_elements_per_token(const Stack& stack) {

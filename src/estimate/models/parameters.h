@@ -11,6 +11,7 @@ namespace headroom::estimate {
 // All of them: every expert, a head that shares the embedding once, an embedding that two stacks
 // share once, stored tables of positions. What parse_architecture gives does not overflow.
 std::uint64_t parameter_count(const Architecture& model);
+std::uint64_t parameter_count(const Projector& projector);
 // Of a stack: its layers, its final norm, and what feeds it but for the rows of the vocabulary.
 std::uint64_t parameter_count(const Stack& stack);
 

@@ -31,9 +31,14 @@ Qkv project(Run& run, const AttentionLayer& layer, const AttentionInput& input, 
   if (layer.qkv) {
     const Tensor all =
         shape.multihead ? project_packed(run, *layer.qkv, x) : apply(run, *layer.qkv, x);
-    heads.q = ops::narrow_last(run.tape, all, shape.query_size());
-    heads.k = ops::narrow_last(run.tape, all, shape.kv_size());
-    heads.v = ops::narrow_last(run.tape, all, shape.kv_size());
+    const auto part = [&](std::uint64_t size, bool joins) {
+      // unbind's gradients are stacked once for the three.
+      if (joins || !shape.by_image) return ops::narrow_last(run.tape, all, size);
+      return Tape::view(all, {all.shape[0], all.shape[1], size});
+    };
+    heads.q = part(shape.query_size(), true);
+    heads.k = part(shape.kv_size(), false);
+    heads.v = part(shape.kv_size(), false);
   } else {
     heads.q = apply(run, *layer.q, x);
     if (!known) {
@@ -81,6 +86,16 @@ Tensor rotate(Run& run, const AttentionShape& shape, const Shared& shared, const
   if (whole) return embedded;
   const Tensor rest = ops::narrow_last(tape, x, shape.head_dim - width);
   return ops::concat_last(tape, embedded, rest, "whole");
+}
+
+// The same in fp32, whatever the type of q and k (apply_rotary_pos_emb_vision).
+void rotate_wide(Run& run, const AttentionShape& shape, const Shared& shared, Qkv& heads) {
+  const Tensor q = ops::cast(run.tape, heads.q, Element::fp32, "q.fp32");
+  const Tensor k = ops::cast(run.tape, heads.k, Element::fp32, "k.fp32");
+  const Tensor turned_q = rotate(run, shape, shared, q);
+  const Tensor turned_k = rotate(run, shape, shared, k);
+  heads.q = ops::cast(run.tape, turned_q, heads.q.element, "q.embedded");
+  heads.k = ops::cast(run.tape, turned_k, heads.k.element, "k.embedded");
 }
 
 // torch.cat of what was there and what is new; a sliding window keeps its last tokens.
@@ -140,7 +155,9 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
     heads.k = norm_heads(run, shape, *layer.k_norm, heads.k);
   }
   const bool turns = shared.cos && !input.memory;
-  if (turns) {
+  if (turns && shape.by_image) {
+    rotate_wide(run, shape, shared, heads);
+  } else if (turns) {
     {
       const Scope scope(run.tape, "q");
       heads.q = rotate(run, shape, shared, heads.q);
@@ -157,12 +174,14 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
   if (!again) heads.weights = input.weights;  // Or the layer is over when it runs again.
   Shared own = shared;
   if (input.windowed && shared.window_mask) own.mask = shared.window_mask;
-  heads.masked = input.windowed && shared.window_mask.has_value();
+  heads.masked = shared.both_ways || (input.windowed && shared.window_mask.has_value());
   Qkv rest = heads;
   rest.q = rest.k = rest.v = {};
-  const auto kernel = [&run, shape, own, rest](Tape&, const std::vector<Tensor>& qkv) {
+  const auto kernel = [&run, shape, own, rest, pieces = input.pieces](
+                          Tape&, const std::vector<Tensor>& qkv) {
     Qkv all = rest;
     all.q = qkv[0], all.k = qkv[1], all.v = qkv[2];
+    if (shape.by_image) return attend_pieces(run, shape, own, all, pieces);
     return attend(run, shape, own, all);
   };
   std::vector<Tensor> qkv = {std::move(heads.q), std::move(heads.k), std::move(heads.v)};

@@ -34,7 +34,8 @@ struct Shared {
       bias;  // T5's positions: [1, heads, queries, keys]; made by the first layer.
   std::optional<Tensor> cross_bias;  // The same of cross attention, of zeros.
   bool causal = true;
-  double dropout = 0;  // Of probabilities. Fused kernels make no mask for it.
+  bool both_ways = false;  // Every layer has a mask, whatever the kernel.
+  double dropout = 0;      // Of probabilities. Fused kernels make no mask for it.
 };
 
 AttentionLayer make_attention(Run& run, const Stack& stack, const AttentionShape& shape);
@@ -46,6 +47,7 @@ struct AttentionInput {
   std::optional<Tensor> memory;
   LayerCache* cache = nullptr;
   std::uint64_t window = 0;   // Tokens that the cache keeps; 0: all.
+  std::vector<Piece> pieces;  // Of by_image.
   bool windowed = false;      // It looks at fewer tokens than there are.
   Tensor* weights = nullptr;  // Is given the probabilities, where a kernel makes them.
 };

@@ -147,4 +147,32 @@ Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const
   return attend_math(run, shared, all);
 }
 
+Tensor attend_pieces(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in,
+                     const std::vector<Piece>& pieces) {
+  Tape& tape = run.tape;
+  const bool keeps = tape.grad_enabled() && in.q.requires_grad();
+  std::vector<Tensor> outputs;
+  bool first = true;
+  for (const Piece& piece : pieces) {
+    const auto part = [&](const Tensor& x) {
+      const Shape shape_of = {piece.count, x.shape[1], piece.length, x.shape[3]};
+      // torch.split's gradients are joined once for all pieces.
+      return first ? ops::part_of(tape, x, shape_of) : Tape::view(x, shape_of);
+    };
+    Qkv own = in;
+    own.q = part(in.q), own.k = part(in.k), own.v = part(in.v);
+    first = false;
+    own.q_part = own.k_part = own.v_part = false;
+    // Pieces alike are planned as one batch where all of them is kept, else one after the other.
+    if (!keeps && piece.count > 1) {
+      Meta before = own.q.meta();
+      before.shape[0] = piece.count - 1;
+      outputs.push_back(tape.empty("attention.pieces", before));
+      for (Tensor* x : {&own.q, &own.k, &own.v}) x->shape[0] = 1;
+    }
+    outputs.push_back(attend(run, shape, shared, own));
+  }
+  return ops::join(tape, outputs, in.q.shape, "attention.joined");
+}
+
 }  // namespace headroom::estimate::transformers

@@ -18,6 +18,9 @@ struct Qkv {
 };
 
 // → q's shape. A soft cap or a bias on the scores rules fused kernels out: those run as eager.
+// Each piece by itself, and what they give joined. Requires: the pieces are all of q's tokens.
+Tensor attend_pieces(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in,
+                     const std::vector<Piece>& pieces);
 Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in);
 
 }  // namespace headroom::estimate::transformers

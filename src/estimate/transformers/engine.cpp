@@ -7,6 +7,7 @@
 
 #include "estimate/optimizer.h"
 #include "estimate/tape.h"
+#include "estimate/transformers/image_size.h"
 #include "estimate/transformers/network.h"
 
 namespace headroom::estimate {
@@ -32,6 +33,36 @@ Status check_positions(const Job& job, const Architecture& model) {
   }
   return Error{Errc::invalid, wrong, fmt::format("write sequence = {}", main.position_rows)}.at(
       "batch.sequence");
+}
+
+// Images are looked at by a model that has a tower and a projector, and their tokens are among
+// those of the sequence.
+Status check_images(const Job& job, const Architecture& model) {
+  const std::uint64_t images = job.batch.images_per_sample;
+  if (images == 0) return Done{};
+  if (!model.projector)
+    return Error{
+        Errc::unsupported,
+        fmt::format("expected a model that sees images among its text, found {}", model.family),
+        "leave images_per_sample out, or name a model with a vision tower (docs/models.md)"}
+        .at("batch.images_per_sample");
+  if (patch_grid(model, job).patches() == 0)
+    return Error{
+        Errc::invalid,
+        fmt::format("expected the size of the images, which {} sees as they are, found none",
+                    model.family),
+        "write image_size = [height, width]"}
+        .at("batch.image_size");
+  const bool infers = job.method.kind == MethodKind::inference;
+  const std::uint64_t tokens = infers ? job.batch.prompt : job.batch.sequence;
+  const std::uint64_t needed = images * image_tokens(model, job);
+  if (needed <= tokens) return Done{};
+  return Error{Errc::invalid,
+               fmt::format("expected room for {} images of {} tokens each, found {} tokens", images,
+                           image_tokens(model, job), tokens),
+               fmt::format("write at least {} = {}, or fewer images",
+                           infers ? "prompt" : "sequence", needed)}
+      .at(infers ? "batch.prompt" : "batch.sequence");
 }
 
 void train(Tape& tape, const Job& job, transformers::Network& network, std::uint64_t steps) {
@@ -65,6 +96,7 @@ Result<Recording> record_transformers(const Job& job, const Architecture& given,
                                       const Device& device, std::uint64_t steps) {
   const Architecture model = as_run(given, job);
   HEADROOM_CHECK(check_positions(job, model));
+  HEADROOM_CHECK(check_images(job, model));
   using transformers::Version;
   const Version version = transformers::parse_version(job.engine.transformers);
   const Version torch = transformers::torch_version(job.engine.torch, version);
@@ -81,7 +113,10 @@ Result<Recording> record_transformers(const Job& job, const Architecture& given,
                           version,
                           torch,
                           job.batch.micro.value_or(1),
+                          model.projector ? patch_grid(model, job) : PatchGrid{},
+                          model.projector ? tiles_of(model, job) : std::nullopt,
                           device.attention == Attention::flash,
+                          /*frozen=*/false,
                           {}};
     // One for the thread of the forward, one for autograd's (CUDABlas.cpp,
     // getCurrentCUDABlasHandle).

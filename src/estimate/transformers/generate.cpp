@@ -62,8 +62,10 @@ void Network::generate() {
   }
   std::vector<LayerCache> cache(model_.main().layers);
   pass.cache = &cache;
-  const auto step = [&](std::uint64_t tokens) {
-    Tensor hidden = run_main(tokens, pass);
+  const Tensor pixels = make_pixels();
+  const auto step = [&](std::uint64_t tokens, const Tensor& seen) {
+    Tensor features;
+    Tensor hidden = run_main(tokens, pass, seen, features);
     if (run_.version >= last_logits_only && tokens > 1)
       hidden = Tape::view(hidden, {run_.batch, 1, hidden.shape[2]});
     if (project_out_) hidden = apply(run_, *project_out_, hidden);
@@ -72,10 +74,10 @@ void Network::generate() {
       logits = ops::cast(tape, logits, Element::fp32, "logits.fp32");
     sample(std::move(logits));
   };
-  step(given);
+  step(given, pixels);
   for (const std::uint64_t at : recorded_passes(run_.job.batch.generate)) {
     grow(cache, given + at - 1);
-    step(1);
+    step(1, {});
   }
 }
 

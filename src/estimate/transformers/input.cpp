@@ -3,6 +3,8 @@
 // modeling_whisper.py (two convolutions of width 3, the second with stride 2), modeling_opt.py.
 #include "estimate/transformers/input.h"
 
+#include <utility>
+
 namespace headroom::estimate::transformers {
 namespace {
 
@@ -33,7 +35,10 @@ InputModules::InputModules(Run& run, const Architecture& model, const Stack& sta
       break;
     case Input::Kind::patches:
       first_weight_ = parameter("patch_embedding.weight",
-                                {stack.hidden, input.channels, input.patch_size, input.patch_size});
+                                input.frames > 0 ? Shape{stack.hidden, input.channels, input.frames,
+                                                         input.patch_size, input.patch_size}
+                                                 : Shape{stack.hidden, input.channels,
+                                                         input.patch_size, input.patch_size});
       if (input.patch_bias) first_bias_ = parameter("patch_embedding.bias", {stack.hidden});
       if (input.class_token) class_token_ = parameter("class_embedding", {stack.hidden});
       break;
@@ -86,15 +91,34 @@ Tensor InputModules::convolve(const Tensor& x, const std::optional<Tensor>& weig
   return ops::convolution(run_.tape, input, {matrix, shift}, output, name);
 }
 
-Tensor InputModules::embed_patches() {
+Tensor InputModules::pixels(std::uint64_t images) {
+  const Input& input = stack_.input;
+  const Element element = input.own_type ? Element::fp32 : first_weight_->element;
+  if (input.frames > 0) {
+    const std::uint64_t values =
+        input.channels * input.frames * input.patch_size * input.patch_size;
+    return run_.tape.empty("pixel_values", {{images * run_.grid.patches(), values}, element},
+                           Component::other);
+  }
+  return run_.tape.empty("pixel_values",
+                         {{images, input.channels, input.image_size, input.image_size}, element},
+                         Component::other);
+}
+
+Tensor InputModules::embed_patches(const Tensor& pixels) {
   Tape& tape = run_.tape;
   const Input& input = stack_.input;
   const Element element = first_weight_->element;
-  const Tensor pixels = tape.empty(
-      "pixel_values", {{run_.batch, input.channels, input.image_size, input.image_size}, element},
-      Component::other);
-  const Meta patches{{run_.batch, input.patches(), stack_.hidden}, element};
-  Tensor hidden = convolve(pixels, first_weight_, first_bias_, patches, "patch_embeddings");
+  const Meta patches{input.frames > 0 ? Shape{1, pixels.shape[0], stack_.hidden}
+                                      : Shape{pixels.shape[0], input.patches(), stack_.hidden},
+                     element};
+  Tensor hidden = convolve(ops::cast(tape, pixels, element, "pixel_values.cast"), first_weight_,
+                           first_bias_, patches, "patch_embeddings");
+  // enable_input_require_grads() asks it of every embedding of the model, patches as well.
+  const bool asked = run_.adapters() && run_.job.compute.checkpointing != Checkpointing::none &&
+                     input.own_type && run_.version >= all_inputs_want_gradients;
+  if (asked && !hidden.requires_grad()) hidden = Tape::require_gradient(hidden);
+  if (input.reorders) hidden = ops::take(tape, hidden, hidden.shape, "patches.by_window");
   if (!class_token_) return hidden;
   return ops::prepend(tape, hidden, *class_token_, "with_class_token");
 }
@@ -122,7 +146,7 @@ Tensor InputModules::forward(std::uint64_t tokens) {
       hidden = embed_tokens(length);
       break;
     case Input::Kind::patches:
-      hidden = embed_patches();
+      hidden = embed_patches(pixels(run_.batch));
       break;
     case Input::Kind::audio:
       hidden = embed_audio(length);
@@ -133,6 +157,16 @@ Tensor InputModules::forward(std::uint64_t tokens) {
       break;
     }
   }
+  return with_positions(std::move(hidden), length);
+}
+
+Tensor InputModules::look(const Tensor& pixels) {
+  const Tensor hidden = embed_patches(pixels);
+  return with_positions(hidden, hidden.shape[1]);
+}
+
+Tensor InputModules::with_positions(Tensor hidden, std::uint64_t length) {
+  Tape& tape = run_.tape;
   if (positions_) {
     const Tensor rows = ops::take(tape, *positions_, {1, length, stack_.hidden}, "positions");
     hidden = ops::add(tape, hidden, rows, "embeddings_with_positions");

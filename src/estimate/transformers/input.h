@@ -21,6 +21,9 @@ class InputModules {
   // → [batch, tokens, hidden]. `tokens` counts what the stack sees where the input is tokens or
   // numbers; an image and a recording have their own.
   Tensor forward(std::uint64_t tokens);
+  // The pixels of so many images, and the tower's input that they become.
+  Tensor pixels(std::uint64_t images);
+  Tensor look(const Tensor& pixels);
   static std::uint64_t tokens_of(const Stack& stack, std::uint64_t tokens);
 
  private:
@@ -28,7 +31,8 @@ class InputModules {
   // Under autocast in its type, as products are.
   Tensor convolve(const Tensor& x, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, Meta output, Name name);
-  Tensor embed_patches();
+  Tensor embed_patches(const Tensor& pixels);
+  Tensor with_positions(Tensor hidden, std::uint64_t length);
   Tensor embed_audio(std::uint64_t frames);
   Tensor parameter(Name name, Shape shape, bool trained = true);
 

@@ -21,6 +21,8 @@ Tensor gelu_new(Run& run, const Tensor& x) {
   return ops::mul(tape, half, inner, "output");
 }
 
+}  // namespace
+
 Tensor activate(Run& run, Activation activation, const Tensor& x) {
   Tape& tape = run.tape;
   switch (activation) {
@@ -39,8 +41,6 @@ Tensor activate(Run& run, Activation activation, const Tensor& x) {
   }
   return x;
 }
-
-}  // namespace
 
 Mlp make_mlp(Run& run, const Stack& stack, const MlpShape& shape) {
   const std::uint64_t inner = shape.intermediate;

@@ -32,6 +32,7 @@ struct ExpertLayer {
 Mlp make_mlp(Run& run, const Stack& stack, const MlpShape& shape);
 ExpertLayer make_experts(Run& run, const Stack& stack);
 
+Tensor activate(Run& run, Activation activation, const Tensor& x);
 Tensor apply(Run& run, const Mlp& mlp, const Tensor& x);
 // Tokens are spread evenly over the experts: what a trained router aims at (its balancing loss).
 // Sources: modeling_mixtral.py and modeling_qwen2_moe.py, …SparseMoeBlock.

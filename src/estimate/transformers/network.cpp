@@ -8,23 +8,24 @@
 namespace headroom::estimate::transformers {
 Network::Network(Run& run, const Architecture& model) : run_(run), model_(model) {
   std::optional<Tensor> shared;
+  const Job::Method& method = run.job.method;
   for (const Stack& stack : model.stacks) {
+    const bool tower = model.projector && stack.role == Stack::Role::vision;
+    run.frozen =
+        tower ? method.freeze_vision_tower : model.projector && method.freeze_language_model;
     inputs_.emplace_back(run, model, stack, model.shared_embedding ? shared : std::nullopt);
     if (!shared) shared = inputs_.back().table();
     stacks_.emplace_back(run, stack);
   }
-  if (model.projector) make_projector();
+  run.frozen = method.freeze_projector;
+  if (model.projector) vision_.emplace(run, model, inputs_.front(), stacks_.front());
+  run.frozen = model.projector && method.freeze_language_model;
   make_head();
-  if (run.adapters())
-    for (StackModules& stack : stacks_) stack.attach_adapters();
-}
-
-void Network::make_projector() {
-  const Projector& projector = *model_.projector;
-  Norm norm = model_.main().norm;
-  projector_norm_ = make_norm(run_, "projector.norm", norm, projector.in);
-  projector_ =
-      make_plain_linear(run_, "projector", {projector.out, projector.in}, false, run_.weights());
+  run.frozen = false;
+  if (!run.adapters()) return;
+  if (vision_) vision_->attach_adapters();
+  for (StackModules& stack : stacks_)
+    if (!vision_ || &stack != &stacks_.front()) stack.attach_adapters(method.targets);
 }
 
 void Network::make_head() {
@@ -86,16 +87,34 @@ std::optional<Tensor> Network::run_encoders(std::uint64_t tokens) {
   return stacks_.front().forward(input_of(0, tokens), {});
 }
 
-// PEFT: enable_input_require_grads, or nothing inside a checkpoint would get a gradient.
+// PEFT's enable_input_require_grads, or nothing inside a checkpoint would get a gradient.
 Tensor Network::input_of(std::size_t stack, std::uint64_t tokens) {
   Tensor hidden = inputs_[stack].forward(tokens);
   const bool checkpointing = run_.job.compute.checkpointing != Checkpointing::none;
-  if (run_.trains() && checkpointing && !hidden.requires_grad()) return Tape::detach(hidden, true);
+  if (run_.adapters() && checkpointing && !hidden.requires_grad())
+    return Tape::require_gradient(hidden);
   return hidden;
 }
 
 Tensor Network::run_main(std::uint64_t tokens, const Pass& pass) {
   return stacks_.back().forward(input_of(stacks_.size() - 1, tokens), pass);
+}
+
+Tensor Network::run_main(std::uint64_t tokens, const Pass& pass, const Tensor& pixels,
+                         Tensor& features) {
+  if (!pixels.defined()) return run_main(tokens, pass);
+  Tensor hidden = input_of(stacks_.size() - 1, tokens);
+  const Seen seen = vision_->see(pixels);
+  if (model_.projector->returned) features = seen.features;
+  hidden = ops::scatter_rows(run_.tape, hidden, seen.features, "embeddings_with_images");
+  Pass among = pass;
+  among.both_ways = model_.projector->both_ways;
+  return stacks_.back().forward(hidden, among);
+}
+
+Tensor Network::make_pixels() {
+  const std::uint64_t images = run_.job.batch.images_per_sample;
+  return vision_ && images > 0 ? vision_->pixels(images * run_.batch) : Tensor{};
 }
 
 Tensor Network::output_of(const Tensor& hidden) {
@@ -144,6 +163,7 @@ void Network::train_micro_batch() {
   const Tensor mask = tape.empty("attention_mask", ids, Component::other);
   const Tensor labels =
       tape.empty("labels", {{run_.batch, targets}, Element::int64}, Component::other);
+  const Tensor pixels = make_pixels();
   Tensor loss;
   if (model_.head.kind == Head::Kind::projection) {  // Both towers, and their agreement.
     std::vector<Tensor> towers;
@@ -158,7 +178,8 @@ void Network::train_micro_batch() {
   } else {
     Pass pass;
     pass.memory = run_encoders(tokens);
-    loss = loss_of(run_main(targets, pass));
+    Tensor features;
+    loss = loss_of(run_main(targets, pass, pixels, features));
   }
   run_.clear_autocast_cache();
   tape.set_phase(Phase::backward);

@@ -10,6 +10,7 @@
 #include "estimate/transformers/input.h"
 #include "estimate/transformers/linear.h"
 #include "estimate/transformers/stack.h"
+#include "estimate/transformers/vision.h"
 
 namespace headroom::estimate::transformers {
 
@@ -22,13 +23,16 @@ class Network {
   void generate();
 
  private:
-  void make_projector();
   void make_head();
   Tensor before_head(const Tensor& hidden);
   // The stacks before the last one; what the last one looks at, if it does.
   std::optional<Tensor> run_encoders(std::uint64_t tokens);
   Tensor input_of(std::size_t stack, std::uint64_t tokens);
+  // The last stack. `pixels`, if there are any, are looked at first; what was seen is given to
+  // `features`, which the model's output keeps.
   Tensor run_main(std::uint64_t tokens, const Pass& pass);
+  Tensor run_main(std::uint64_t tokens, const Pass& pass, const Tensor& pixels, Tensor& features);
+  Tensor make_pixels();
   Tensor output_of(const Tensor& hidden);
   Tensor loss_of(const Tensor& hidden);
   void sample(Tensor logits);
@@ -40,8 +44,9 @@ class Network {
   std::deque<StackModules> stacks_;
   std::optional<Linear> project_out_;  // OPT
   std::optional<Linear> head_;
-  std::optional<Linear> transform_, classifier_, projector_;
-  std::optional<NormWeights> transform_norm_, projector_norm_;
+  std::optional<Linear> transform_, classifier_;
+  std::optional<NormWeights> transform_norm_;
+  std::optional<VisionModules> vision_;
   std::vector<Linear> projections_;  // CLIP: of each tower.
   std::optional<Tensor> offset_;     // BART's final_logits_bias.
   std::optional<Tensor> logit_scale_;

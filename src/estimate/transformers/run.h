@@ -8,6 +8,7 @@
 #include "estimate/job.h"
 #include "estimate/ops.h"
 #include "estimate/tape.h"
+#include "estimate/transformers/image_size.h"
 #include "estimate/transformers/version.h"
 
 namespace headroom::estimate::transformers {
@@ -18,9 +19,12 @@ struct Run {
   Version version;  // Of transformers.
   Version torch;
   std::uint64_t batch = 1;
+  PatchGrid grid = {};  // Of each image or tile.
+  std::optional<Tiles> tiles = {};
   bool has_flash = true;  // The device: PyTorch takes it for half types wherever there is no mask.
 
-  bool full() const { return job.method.kind == MethodKind::full; }
+  // Whether the weights that are being made are trained themselves.
+  bool full() const { return job.method.kind == MethodKind::full && !frozen; }
   bool trains() const { return job.method.kind != MethodKind::inference; }
   bool adapters() const {
     return job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
@@ -57,6 +61,7 @@ struct Run {
     return trains() ? ops::dropout(tape, x, probability, name) : x;
   }
 
+  bool frozen = false;  // The part that is being made is not trained (method.freeze_…).
   std::map<std::uint32_t, Tensor> casts;  // By the id of what was cast.
   std::uint64_t largest_quantised = 0;    // Elements of the largest quantised weight.
 };

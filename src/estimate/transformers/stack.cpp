@@ -70,9 +70,14 @@ StackModules::StackModules(Run& run, const Stack& stack)
       mask_buffers_.push_back(run.tape.empty("attn.bias", square, Component::other));
   }
   layers_.reserve(stack.layers);
-  for (std::uint64_t i = 0; i < stack.layers; ++i) layers_.push_back(make_layer(i));
+  const std::uint64_t used = stack.chosen_layers > 0 ? stack.chosen_layers : stack.layers;
+  for (std::uint64_t i = 0; i < used; ++i) layers_.push_back(make_layer(i));
+  const std::size_t trained = run.tape.trainable().size();
+  for (std::uint64_t i = used; i < stack.layers; ++i) layers_.push_back(make_layer(i));
   if (stack.final_norm)
     final_norm_ = make_norm(run, run.tape.intern(stack.names.final_norm), stack.norm, stack.hidden);
+  // What nothing is made of gets no gradient, and so no optimizer looks at it.
+  if (stack.chosen_layers > 0) run.tape.trainable().resize(trained);
 }
 
 Layer StackModules::make_layer(std::uint64_t index) {
@@ -99,11 +104,10 @@ Layer StackModules::make_layer(std::uint64_t index) {
   return layer;
 }
 
-void StackModules::attach_adapters() {
+void StackModules::attach_adapters(const std::vector<Target>& targets) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Scope scope(run_.tape, layers_name_, i);
-    for (Linear* linear : targets_in(layers_[i], run_.job.method.targets))
-      attach_adapter(run_, *linear);
+    for (Linear* linear : targets_in(layers_[i], targets)) attach_adapter(run_, *linear);
   }
 }
 
@@ -120,9 +124,16 @@ Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
   if (stack_.positions == Positions::rotary) {
     const auto width =
         static_cast<std::uint64_t>(static_cast<double>(attention.head_dim) * attention.rotary_part);
-    const Meta angles{{1, tokens, std::max<std::uint64_t>(2, width / 2 * 2)}, x.element};
+    const Meta angles{{stack_.angles_by_sample ? x.shape[0] : 1, tokens,
+                       std::max<std::uint64_t>(2, width / 2 * 2)},
+                      attention.by_image ? Element::fp32 : x.element};
     shared.cos = tape.empty("cos", angles);
     shared.sin = tape.empty("sin", angles);
+  }
+  shared.both_ways = pass.both_ways;
+  if (pass.both_ways) {
+    add_image_masks(shared, {x.shape[0], 1, tokens, keys}, x.element);
+    return shared;
   }
   add_positions(shared, {x.shape[0], attention.heads, tokens, keys}, x.element);
   add_mask(shared, {x.shape[0], 1, tokens, keys}, x.element);
@@ -150,6 +161,7 @@ void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
   const Attention kernel = *run_.job.compute.attention;
   const AttentionShape& attention = stack_.attention;
   const bool capped = attention.soft_cap;
+  if (stack_.role == Stack::Role::vision) return;  // Every image is whole.
   if (attention.multihead) shape[0] = 1;  // One for all samples, whether the kernel asks or not.
   const bool has_positions =
       shared.bias && !(attention.relative && run_.version >= narrow_t5_softmax);
@@ -167,6 +179,7 @@ void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
 // others have: PyTorch's own kernels know no window.
 void StackModules::add_window_mask(Shared& shared, const Shape& shape, Element element) {
   const Attention kernel = *run_.job.compute.attention;
+  if (stack_.role == Stack::Role::vision) return;
   if (kernel == Attention::math || run_.job.compute.own_windows) return;
   bool narrower = false;
   for (std::uint64_t i = 0; i < stack_.layers && !narrower; ++i)
@@ -175,6 +188,14 @@ void StackModules::add_window_mask(Shared& shared, const Shape& shape, Element e
   const bool capped = stack_.attention.soft_cap;
   const bool bools = kernel != Attention::eager && !capped && run_.version >= bool_masks;
   shared.window_mask = run_.tape.empty("window_mask", {shape, bools ? Element::uint8 : element});
+}
+
+// modeling_gemma3.py, create_masks_for_vision_model: one for all tokens, one for the window.
+void StackModules::add_image_masks(Shared& shared, const Shape& shape, Element element) {
+  const bool bools = *run_.job.compute.attention != Attention::eager && run_.version >= bool_masks;
+  const Meta mask{shape, bools ? Element::uint8 : element};
+  shared.mask = run_.tape.empty("attention_mask", mask);
+  if (!stack_.windows.empty()) shared.window_mask = run_.tape.empty("window_mask", mask);
 }
 
 bool StackModules::is_windowed(std::uint64_t layer, std::uint64_t tokens) const {
@@ -186,6 +207,8 @@ Tensor StackModules::forward(Tensor x, const Pass& pass) {
   const bool checkpointing =
       run_.job.compute.checkpointing == Checkpointing::layer && run_.trains();
   for (std::uint64_t i = 0; i < layers_.size(); ++i) {
+    const bool chosen = pass.chosen != nullptr && i > 0 && i == stack_.chosen_layers;
+    if (chosen) *pass.chosen = x;
     if (!checkpointing) {
       x = run_layer(i, shared, x, pass);
       continue;
@@ -206,6 +229,10 @@ Tensor StackModules::forward(Tensor x, const Pass& pass) {
                           return y;
                         });
   }
+  if (stack_.final_norm_of_class) {
+    const Tensor pooled = apply(run_, *final_norm_, Tape::view(x, {x.shape[0], 1, x.shape[2]}));
+    return x;
+  }
   if (final_norm_) x = apply(run_, *final_norm_, x);
   return run_.dropout(x, stack_.dropout.output, "output.dropped");
 }
@@ -224,6 +251,12 @@ AttentionInput StackModules::attention_input(std::uint64_t index, const Tensor& 
   input.x = x;
   input.cache = pass.cache == nullptr ? nullptr : &(*pass.cache)[index];
   input.window = stack_.window(index);
+  if (stack_.attention.by_image) {
+    input.pieces = pieces_of(run_.grid, stack_.input.merge, stack_.window(index));
+    const std::uint64_t images = x.shape[1] / run_.grid.patches();
+    for (Piece& piece : input.pieces) piece.count *= images;
+    return input;
+  }
   input.windowed = is_windowed(index, x.shape[1]);
   return input;
 }

@@ -23,6 +23,8 @@ struct Pass {
   std::optional<Tensor> memory;              // Cross attention looks at it.
   std::vector<LayerCache>* cache = nullptr;  // One for each layer.
   std::vector<LayerCache>* cross_cache = nullptr;
+  bool both_ways = false;    // Of images among the text: no layer is without a mask.
+  Tensor* chosen = nullptr;  // Is given what Stack::chosen_layers asks for, where it asks.
 };
 
 class StackModules {
@@ -30,7 +32,7 @@ class StackModules {
   // Makes its weights; `stack` outlives this.
   StackModules(Run& run, const Stack& stack);
 
-  void attach_adapters();
+  void attach_adapters(const std::vector<Target>& targets);
   // x [batch, tokens, hidden] → the same shape, after the final norm.
   Tensor forward(Tensor x, const Pass& pass);
 
@@ -39,6 +41,7 @@ class StackModules {
   Shared make_shared(const Tensor& x, const Pass& pass);
   void add_positions(Shared& shared, const Shape& scores, Element element);
   void add_window_mask(Shared& shared, const Shape& shape, Element element);
+  void add_image_masks(Shared& shared, const Shape& shape, Element element);
   bool is_windowed(std::uint64_t layer, std::uint64_t tokens) const;
   void add_mask(Shared& shared, Shape shape, Element element);
   Tensor run_layer(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);

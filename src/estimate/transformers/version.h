@@ -37,6 +37,10 @@ inline constexpr Version joined_cache{4, 54};
 inline constexpr Version always_tied_t5{5, 0};
 inline constexpr Version narrow_t5_softmax{5, 0};
 
+// modeling_utils.py, enable_input_require_grads: from here on every embedding of a model is asked
+// for, that of patches as well. Before, the language model's alone.
+inline constexpr Version all_inputs_want_gradients{5, 0};
+
 // integrations/moe.py: from here on all experts are one grouped product, whose results are summed
 // in a shape of their own; before, each expert's rows are added to the sum (index_add_).
 inline constexpr Version grouped_experts{5, 0};
