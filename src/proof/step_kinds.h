@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The steps that there are, in their order, and how long each may take.
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string_view>
+
+namespace headroom::proof {
+
+struct StepKind {
+  std::string_view name;
+  std::string_view meaning;    // "a matrix product in 32 bits".
+  std::chrono::seconds limit;  // A step without progress for so long counts as hung.
+};
+
+// Before any other: the framework is loaded and asked for its devices.
+inline constexpr std::string_view import_step = "import";
+
+std::span<const StepKind> step_kinds();
+// nullptr: there is no such step.
+const StepKind* find_step(std::string_view name);
+
+}  // namespace headroom::proof

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "proof/step_lines.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace headroom::proof {
+namespace {
+
+struct Heard {
+  std::string others;
+  StepLines lines{[this](std::string_view text) { others += text; }};
+
+  Heard& hear(std::string_view text) {
+    lines.feed(text);
+    return *this;
+  }
+};
+
+std::string begin_of(const std::string& step) {
+  return "\nheadroom-step: {\"begin\": \"" + step + "\"}\n";
+}
+
+TEST(StepLines, step_is_running_from_its_announcement_to_its_result) {
+  Heard heard;
+  heard.hear(begin_of("softmax"));
+  EXPECT_EQ(heard.lines.running(), "softmax");
+  EXPECT_EQ(heard.lines.progress(), 1);
+  heard.hear(
+      "\nheadroom-step: {\"step\": \"softmax\", \"ok\": true, \"figure\": 0.5, \"unit\": \"s\"}\n");
+  EXPECT_EQ(heard.lines.running(), "");
+  EXPECT_EQ(heard.lines.progress(), 2);
+  ASSERT_EQ(heard.lines.results().size(), 1);
+  EXPECT_EQ(heard.lines.results()[0].ok, true);
+  EXPECT_EQ(heard.lines.results()[0].figure, 0.5);
+}
+
+TEST(StepLines, pieces_of_any_size_are_the_same_lines) {
+  const std::string text =
+      begin_of("rate") + "warning\nhalf" +
+      "\nheadroom-step: {\"step\": \"rate\", \"ok\": null, \"detail\": \"x\"}\n";
+  for (std::size_t size = 1; size < text.size(); ++size) {
+    Heard heard;
+    for (std::size_t at = 0; at < text.size(); at += size) heard.hear(text.substr(at, size));
+    ASSERT_EQ(heard.lines.results().size(), 1) << size;
+    EXPECT_EQ(heard.lines.results()[0].ok, std::nullopt);
+    EXPECT_EQ(heard.others, "warning\nhalf\n") << size;
+  }
+}
+
+TEST(StepLines, hostile_line_loses_only_itself) {
+  const std::vector<std::string> hostile = {
+      "headroom-step: ",
+      "headroom-step: {",
+      "headroom-step: []",
+      "headroom-step: \"begin\"",
+      "headroom-step: {\"begin\": 1}",
+      "headroom-step: {\"begin\": \"no such step\"}",
+      "headroom-step: {\"step\": \"rate\", \"ok\": true}",  // Never announced.
+      "headroom-step: {\"devices\": {}}",
+      "headroom-step: {\"step\": \"\"}",
+      "headroom-step: " + std::string(60000, '['),
+      "headroom-step: {\"begin\": \"\xff\xfe\"}",
+  };
+  for (const std::string& line : hostile) {
+    Heard heard;
+    heard.hear(begin_of("memory")).hear(line + "\n");
+    EXPECT_EQ(heard.lines.running(), "memory") << line.substr(0, 80);
+    EXPECT_TRUE(heard.lines.results().empty());
+    EXPECT_EQ(heard.lines.progress(), 1);
+  }
+}
+
+TEST(StepLines, value_of_another_kind_is_absent) {
+  Heard heard;
+  heard.hear(begin_of("rate"))
+      .hear(
+          "headroom-step: {\"step\": \"rate\", \"ok\": \"yes\", \"figure\": \"9\", \"unit\": 3}\n");
+  ASSERT_EQ(heard.lines.results().size(), 1);
+  const StepResult& result = heard.lines.results()[0];
+  EXPECT_EQ(result.ok, std::nullopt);
+  EXPECT_EQ(result.figure, std::nullopt);
+  EXPECT_EQ(result.unit, "");
+}
+
+TEST(StepLines, endless_line_is_passed_on_and_not_kept) {
+  Heard heard;
+  heard.hear(begin_of("memory"));
+  for (int i = 0; i < 100; ++i) heard.hear(std::string(10000, 'x'));
+  heard.hear("\nheadroom-step: {\"step\": \"memory\", \"ok\": true}\n");
+  EXPECT_EQ(heard.lines.results().size(), 1);
+  EXPECT_EQ(heard.others.size(), 1000001);
+}
+
+TEST(StepLines, line_beside_a_gap_is_none_of_ours) {
+  Heard heard;
+  heard.hear(begin_of("memory")).hear("headroom-step: {\"step\": \"memory\",");
+  heard.lines.lose();
+  heard.hear(
+      "headroom-step: {\"step\": \"memory\", \"ok\": true}\n");  // Its beginning may be lost.
+  EXPECT_TRUE(heard.lines.results().empty());
+  heard.hear("headroom-step: {\"step\": \"memory\", \"ok\": false, \"kind\": \"memory\"}\n");
+  ASSERT_EQ(heard.lines.results().size(), 1);
+  EXPECT_EQ(heard.lines.results()[0].cause->id, "hw-error");
+}
+
+TEST(StepLines, devices_are_what_is_told_of_them) {
+  Heard heard;
+  heard.hear(begin_of("import"))
+      .hear(
+          "headroom-step: {\"devices\": [{\"device\": \"cuda:0\", \"name\": \"A\", \"pci\": "
+          "\"0000:03:00.0\", \"target\": null, \"free\": 10, \"total\": -1}, 7], \"version\": "
+          "\"2.4\"}\n");
+  ASSERT_TRUE(heard.lines.devices());
+  ASSERT_EQ(heard.lines.devices()->size(), 1);
+  const SeenDevice& device = heard.lines.devices()->front();
+  EXPECT_EQ(device.device, "cuda:0");
+  EXPECT_EQ(device.pci, "0000:03:00.0");
+  EXPECT_EQ(device.target, std::nullopt);
+  EXPECT_EQ(device.free, 10);
+  EXPECT_EQ(device.total, 0);
+  EXPECT_EQ(heard.lines.version(), "2.4");
+}
+
+}  // namespace
+}  // namespace headroom::proof
