@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all steps of a proof share: the Python that runs them, and the machine that failures are
+// judged by. All of it outlives the proof.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "facts/facts.h"
+#include "findings/diagnosis.h"
+#include "knowledge/gpu_tables.h"
+#include "machine/tree/kernel_messages.h"
+#include "run/command/log_rules.h"
+
+namespace headroom::run {
+
+struct StepHost {
+  std::string python;                    // The interpreter's path.
+  std::string program;                   // The folder headroom_steps.
+  std::vector<std::string> environment;  // NAME=VALUE.
+  std::vector<std::string> steps;        // As in proof::step_kinds(); empty: all.
+  unsigned training_steps = 50;
+  std::optional<std::chrono::seconds> limit;  // For every step, in place of its own.
+  const facts::Facts& facts;
+  const findings::Diagnosis& diagnosis;
+  const knowledge::GpuTables& tables;
+  LogRules& rules;
+  machine::KernelMessages* kernel = nullptr;  // nullptr: they cannot be read here.
+  // Called when a step begins, with its device (empty: none yet) and its name. May be empty.
+  std::function<void(const std::string& device, const std::string& step)> on_step;
+};
+
+}  // namespace headroom::run
