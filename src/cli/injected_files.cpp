@@ -38,4 +38,15 @@ Result<run::InjectedFiles> find_injected_files() {
   return files;
 }
 
+Result<std::string> find_steps_program() {
+  constexpr const char* relative = HEADROOM_DATA_FROM_PROGRAMS "/headroom/python/headroom_steps";
+  HEADROOM_TRY(const std::string folder, machine::program_folder());
+  auto found = machine::real_path(folder + "/" + relative);
+  if (found) return found;
+  return Error{Errc::not_found,
+               fmt::format("expected {}/{}, found nothing there", folder, relative),
+               "./dev install, which installs it, or headroom test --virtual-memory, which needs "
+               "no Python"};
+}
+
 }  // namespace headroom::cli

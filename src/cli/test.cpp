@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// headroom test: proves what this machine's devices do, and keeps what was proved for those that
-// rely on it. What is proved so far is virtual memory.
+// headroom test: proves what this machine's devices do: with the user's own Python (test_steps.h),
+// or the virtual memory that headroom's allocator relies on, whose verdicts are kept.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "allocator/backends/self_test_cache_file.h"
 #include "cli/commands.h"
 #include "cli/earn_virtual_memory.h"
 #include "cli/refuse_outputs.h"
 #include "cli/surroundings.h"
+#include "cli/test_steps.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/open_root.h"
 #include "machine/terminal.h"
@@ -26,7 +29,8 @@ struct Typed {
   bool virtual_memory = false;
   std::string self_test;
   std::string root = "/";
-  unsigned timeout_s = 60;
+  std::string level = "quick", steps, python;
+  std::optional<unsigned> timeout_s;
   bool json = false;
 };
 
@@ -62,7 +66,7 @@ std::optional<int> refuse_file(const Typed& typed, const Context& context) {
 Result<Trial> make_trial(const Typed& typed, const Context& context) {
   Trial trial;
   trial.path = typed.self_test;
-  trial.timeout_ms = std::uint64_t{typed.timeout_s} * 1000;
+  trial.timeout_ms = std::uint64_t{typed.timeout_s.value_or(60)} * 1000;
   if (typed.self_test.empty()) {
     trial.is_default = true;
     trial.path =
@@ -115,15 +119,30 @@ int test_virtual_memory(const Typed& typed, const Context& context) {
   return exit_code_of(report);
 }
 
-int run_test(const Typed& typed, const Context& context) {
+// What belongs to the other of the two tests.
+std::optional<Error> refuse_mixture(const Typed& typed, const CLI::App& command) {
+  const std::vector<const char*> others = typed.virtual_memory
+                                              ? std::vector{"--level", "--steps", "--python"}
+                                              : std::vector{"--self-test", "--root"};
+  for (const char* other : others) {
+    if (command.count(other) == 0) continue;
+    return Error{
+        Errc::invalid,
+        typed.virtual_memory
+            ? fmt::format("{} and --virtual-memory: expected one of them, found both", other)
+            : fmt::format("{}: expected --virtual-memory with it, found none", other),
+        "headroom test --help"};
+  }
+  return std::nullopt;
+}
+
+int run_test(const Typed& typed, const CLI::App& command, const Context& context) {
   context.printer.finish_first();  // The verdicts are what is wanted.
+  if (const auto error = refuse_mixture(typed, command))
+    return print_error(context, *error, exit_usage);
   if (typed.virtual_memory) return test_virtual_memory(typed, context);
-  return print_error(context,
-                     {Errc::invalid,
-                      "test: expected what to test, found nothing; this version tests virtual "
-                      "memory",
-                      command_line},
-                     exit_usage);
+  return test_steps({typed.level == "full", typed.steps, typed.python, typed.timeout_s, typed.json},
+                    context);
 }
 
 }  // namespace
@@ -131,33 +150,57 @@ int run_test(const Typed& typed, const Context& context) {
 void add_test(CLI::App& app, Context& context) {
   auto typed = std::make_shared<Typed>();
   CLI::App* command = app.add_subcommand(
-      "test", "Test what this machine's GPUs can do, so that headroom's allocator can rely on it");
+      "test", "Test that this machine's GPUs compute right, hold their memory and are fast enough");
+  command
+      ->add_option("--level", typed->level,
+                   "quick (default), or full, which trains ten times as long")
+      ->type_name("LEVEL")
+      ->check(CLI::IsMember({"quick", "full"}));
+  command
+      ->add_option("--steps", typed->steps,
+                   "Only these steps, with commas between them, for instance to repeat one that "
+                   "failed")
+      ->type_name("STEP,...");
+  command
+      ->add_option("--python", typed->python,
+                   "The Python to test with: an interpreter or a virtual environment (default: the "
+                   "one that headroom check finds)")
+      ->type_name("PATH");
   command->add_flag(
       "--virtual-memory", typed->virtual_memory,
-      "Test whether memory can be moved to other addresses without losing a byte, on every "
-      "GPU and on host memory");
+      "Instead: test whether memory can be moved to other addresses without losing a byte, on "
+      "every GPU and on host memory, so that headroom's allocator can rely on it");
   command
       ->add_option("--self-test", typed->self_test,
-                   "Save the verdicts in this file (default: headroom/virtual-memory.json in "
+                   "Save the verdicts of --virtual-memory in this file (default: "
+                   "headroom/virtual-memory.json in "
                    "$XDG_CACHE_HOME or ~/.cache)")
       ->type_name("FILE");
   command
-      ->add_option("--timeout", typed->timeout_s,
-                   "How long a device may take before it counts as hung (default: 60)")
+      ->add_option(
+          "--timeout", typed->timeout_s,
+          "How long a step may take before it counts as hung (default: 2 to 10 minutes, by "
+          "step; of virtual memory 60 for a device)")
       ->type_name("SECONDS")
       ->check(CLI::Range(1, 3600));
   command
-      ->add_option("--root", typed->root,
-                   "A captured machine that says which GPUs there are; for tests")
+      ->add_option(
+          "--root", typed->root,
+          "A captured machine that says which GPUs there are to --virtual-memory; for tests")
       ->type_name("PATH");
   command->add_flag("--json", typed->json, "Print JSON (headroom.test/1)");
   command->footer(
-      "Each device takes about two seconds and 130 MiB of its memory.\n\n"
+      "Runs PyTorch of your own Python, each step in a process that a fault or a hang may take "
+      "with "
+      "it. A GPU takes some minutes and nearly all memory that is free on it; --virtual-memory "
+      "takes two seconds and 130 MiB of each.\n\n"
       "Exit: 0 every step passed, 1 one failed, 2 wrong usage, 3 could not look, or could not save "
       "the verdict.\n\n"
       "Examples:\n"
+      "  headroom test --python ~/venv     whether this PyTorch computes right on every GPU\n"
       "  headroom test --virtual-memory    once per machine, before run --allocator");
-  command->callback([typed, &context] { context.exit_code = run_test(*typed, context); });
+  command->callback(
+      [typed, command, &context] { context.exit_code = run_test(*typed, *command, context); });
 }
 
 }  // namespace headroom::cli

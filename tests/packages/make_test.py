@@ -82,7 +82,8 @@ class Packages(unittest.TestCase):
         deb = self.out / f"headroom_{self.version}_amd64.deb"
         listed = run("dpkg-deb", "--contents", deb)
         for path in ("./usr/bin/headroom", "./usr/share/man/man1/headroom.1.gz", "./usr/share/doc/headroom/copyright",
-                     "./usr/share/doc/headroom/third-party/libfmt-dev.txt", "./usr/share/headroom/python/headroom_inject/"):
+                     "./usr/share/doc/headroom/third-party/libfmt-dev.txt", "./usr/share/headroom/python/headroom_inject/",
+                     "./usr/share/headroom/python/headroom_steps/"):
             self.assertIn(f" {path}\n", listed)
         self.assertNotIn("dist-packages", listed)
         self.assertIn("-rwxr-xr-x root/root", next(line for line in listed.splitlines() if line.endswith("bin/headroom")))

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "report/proof_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <nlohmann/json.hpp>
+
+#include "base/shell_quote.h"
+#include "report/cause_json.h"
+#include "report/cause_text.h"
+
+namespace headroom::report {
+namespace {
+
+using proof::ProofReport;
+using proof::StepResult;
+using proof::TestedDevice;
+using Ordered = nlohmann::ordered_json;
+
+std::string word_of(const StepResult& step) {
+  return !step.ok ? "skipped" : *step.ok ? "ok" : "FAILED";
+}
+
+// "0.00031", "18.9", "1205": three digits tell enough.
+std::string figure_of(const StepResult& step) {
+  if (!step.figure) return "";
+  const double size = std::fabs(*step.figure);
+  const std::string number =
+      size >= 100 ? fmt::format("{:.0f}", *step.figure) : fmt::format("{:.3g}", *step.figure);
+  // "relative difference" is what the found column says already.
+  return step.unit.find(' ') == std::string::npos || step.unit == "ms a step"
+             ? number + " " + step.unit
+             : number;
+}
+
+std::string table_of(const TestedDevice& device, const Style& style) {
+  std::vector<std::vector<std::string>> rows{{"step", "", "measured", "found"}};
+  for (const StepResult& step : device.steps)
+    rows.push_back({step.name, word_of(step), printable(figure_of(step)), printable(step.detail)});
+  std::string text;
+  const auto lines =
+      table(rows, {Align::left, Align::left, Align::right, Align::left}, 2, style.width);
+  for (const TableLine& line : lines) {
+    const StepResult* step = line.row > 0 ? &device.steps[line.row - 1] : nullptr;
+    const bool dim = step == nullptr || !step->ok;
+    const bool failed = step != nullptr && step->ok && !*step->ok;
+    text += (dim ? style.dim(line.text) : failed ? style.red(line.text) : line.text) + "\n";
+  }
+  return text;
+}
+
+std::string explain(const StepResult& step, const Style& style) {
+  if (!step.cause) return "";
+  findings::Cause cause;
+  cause.id = step.cause->id;
+  cause.confidence = step.cause->confidence;
+  cause.reasons = {step.name + ": " + step.cause->title};
+  cause.evidence = step.cause->evidence;
+  std::string text = cause_text(cause, {}, style);
+  if (!step.cause->fix.empty())
+    text += "  " + style.bold("What to do") + "\n" + steps_text(step.cause->fix, style);
+  return text;
+}
+
+std::string describe(const TestedDevice& device, const Style& style) {
+  const std::string place = device.device == "cpu" ? "" : " at " + device.device;
+  std::string text = "\n" + style.bold(printable(device.name + place)) + "\n";
+  text += fold(printable(device.framework), "", style.width) + table_of(device, style);
+  for (const StepResult& step : device.steps) text += explain(step, style);
+  return text;
+}
+
+std::string heading(const ProofReport& report, const Style& style) {
+  const auto failed = std::count_if(report.devices.begin(), report.devices.end(),
+                                    [](const auto& device) { return has_failure(device); });
+  const std::size_t all = report.devices.size();
+  const bool on_cpu = all == 1 && report.devices.front().device == "cpu";
+  const std::string what =
+      on_cpu ? "the processor" : fmt::format("{} {}", all, all == 1 ? "GPU" : "GPUs");
+  if (failed == 0) {
+    const std::string text = fmt::format("Every step that was done passed on {}.", what);
+    return (on_cpu ? style.yellow(text) : style.green(text)) + "\n";
+  }
+  const std::string of = all == 1 ? "on " + what : fmt::format("on {} of {}", failed, what);
+  return style.red(fmt::format("A step failed {}.", of)) + "\n";
+}
+
+struct Next {
+  std::string command, remark;
+};
+
+Next next_of(const ProofReport& report) {
+  if (has_failure(report)) {
+    return {"headroom check --python " + shell_quote(report.python),
+            "(what of this machine could explain it)"};
+  }
+  const bool on_cpu = !report.devices.empty() && report.devices.front().device == "cpu";
+  if (on_cpu) return {"headroom check", "(whether this machine has a GPU that jobs could use)"};
+  return {"headroom plan --model Qwen/Qwen2.5-3B --method lora",
+          "(says whether a job fits; put in your model)"};
+}
+
+Ordered text_or_null(const std::string& text) {
+  return text.empty() ? Ordered(nullptr) : Ordered(text);
+}
+
+Ordered to_json(const proof::StepCause& cause) {
+  return {{"id", cause.id},
+          {"confidence", std::round(cause.confidence * 100) / 100},
+          {"title", cause.title},
+          {"evidence", evidence_json(cause.evidence)},
+          {"fix", findings::texts_of(cause.fix)}};
+}
+
+Ordered to_json(const StepResult& step) {
+  return {{"name", step.name},
+          {"ok", step.ok ? Ordered(*step.ok) : Ordered(nullptr)},
+          {"figure", step.figure ? Ordered(*step.figure) : Ordered(nullptr)},
+          {"unit", text_or_null(step.unit)},
+          {"detail", step.detail},
+          {"cause", step.cause ? to_json(*step.cause) : Ordered(nullptr)}};
+}
+
+}  // namespace
+
+std::string to_json_text(const ProofReport& report) {
+  Ordered devices = Ordered::array();
+  for (const TestedDevice& device : report.devices) {
+    Ordered steps = Ordered::array();
+    for (const StepResult& step : device.steps) steps.push_back(to_json(step));
+    devices.push_back({{"device", device.device},
+                       {"name", device.name},
+                       {"framework", device.framework},
+                       {"steps", std::move(steps)}});
+  }
+  const Ordered document = {{"schema", "headroom.test/1"},
+                            {"python", report.python},
+                            {"gpus", std::move(devices)},
+                            {"remarks", report.remarks},
+                            {"next", next_of(report).command}};
+  return document.dump(2, ' ', false, Ordered::error_handler_t::replace) + "\n";
+}
+
+std::string to_text(const ProofReport& report, const Style& style) {
+  std::string text = heading(report, style);
+  for (const TestedDevice& device : report.devices) text += describe(device, style);
+  text += "\n";
+  for (const std::string& remark : report.remarks)
+    text += fold(printable(remark) + ".", "", style.width);
+  const Next next = next_of(report);
+  return fit(text + next_line(next.command, next.remark, style), style.width);
+}
+
+}  // namespace headroom::report

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A GPU for the real PyTorch where there is none: what is asked of cuda:0 the processor does, with one fault at a time.
+
+On PYTHONPATH, it waits for torch to be imported. FAKE_TORCH_FAULT names the fault:
+
+    (empty)  none
+    slow     products take a hundred times as long as the card needs
+    bit      one bit of what is written flips
+    wrong    one element of every product in half precision is off
+    hang     a convolution does not end
+    crash    a softmax ends the process as ROCm does at a page fault
+    error    layer norm raises what PyTorch raises where it has no code for a GPU
+    lost     memory that is given back does not come back
+    size     half of the memory that is said to be free is not there
+    unseen   no device is found
+"""
+import importlib.abc
+import importlib.util
+import os
+import sys
+import time
+
+FAULT = os.environ.get("FAKE_TORCH_FAULT", "")
+FREE = 1 << 30
+TOTAL = 2 << 30
+
+
+class Properties:
+    name = "AMD Radeon RX 7900 XT"
+    gcnArchName = "gfx1100"
+    pci_domain_id, pci_bus_id, pci_device_id = 0, 3, 0
+
+
+def mark_hang():
+    """Tells a test that the process hangs now."""
+    if "FAKE_TORCH_MARK" in os.environ:
+        with open(os.environ["FAKE_TORCH_MARK"] + ".new", "w") as file:
+            file.write(str(os.getpid()))
+        os.rename(file.name, os.environ["FAKE_TORCH_MARK"])
+
+
+def stand_in(torch):
+    from torch.overrides import TorchFunctionMode
+
+    class Card(TorchFunctionMode):
+        """What PyTorch's functions do with tensors of cuda:0, which are the processor's."""
+        given = 0
+
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            kwargs = dict(kwargs or {})
+            name = getattr(function, "__name__", "")
+            on_card = is_card(kwargs.get("device"))
+            if on_card:
+                kwargs["device"] = "cpu"
+            if name == "to" and any(is_card(one) for one in args[1:]):
+                args = (args[0],) + tuple("cpu" if is_card(one) else one for one in args[1:])
+            if name in ("arange", "zeros") and on_card:
+                self.take(args)
+            return after(name, lambda: function(*args, **kwargs), args)
+
+        def take(self, args):
+            if args and isinstance(args[0], int):
+                Card.given += 4 * args[0]
+            if FAULT == "size" and Card.given > FREE // 2:
+                raise torch.OutOfMemoryError("HIP out of memory. Tried to allocate 256.00 MiB. GPU 0 has a total capacity of 2.00 GiB of "
+                                             "which 1.00 GiB is free.")
+
+    def is_card(device):
+        return device is not None and str(device).startswith("cuda")
+
+    def after(name, compute, args):
+        if name in ("matmul", "__matmul__") and args[0].shape[0] == 4096:
+            # Of the rate: as long as the card takes, and not as the processor.
+            time.sleep(0.003 * (100 if FAULT == "slow" else 1))
+            return args[0]
+        if name == "copy_" and args[0].numel() >= 1 << 26:
+            time.sleep(0.0012)
+            return args[0]
+        if name == "conv2d" and FAULT == "hang" and args[0].dtype == torch.float32 and args[0].shape[1] == 64:
+            mark_hang()
+            time.sleep(3600)
+        if name == "softmax" and FAULT == "crash" and args[0].dtype == torch.float32:
+            os.write(2, b"Memory access fault by GPU node-1 (Agent handle: 0x55d0c8a0) on address 0x7f5c00000000. Reason: Page not present "
+                        b"or supervisor privilege.\n")
+            os.abort()
+        if name == "layer_norm" and FAULT == "error" and args[0].dtype == torch.float32:
+            raise RuntimeError("HIP error: invalid device function\nHIP kernel errors might be asynchronously reported at some other API call, "
+                               "so the stacktrace below might be incorrect.\nCompile with `TORCH_USE_HIP_DSA` to enable device-side assertions.")
+        result = compute()
+        if FAULT == "bit" and name in ("__xor__", "bitwise_xor") and result.numel() > 1 << 20 and not flipped:
+            flipped.append(True)
+            result[12345] ^= 1 << 7
+        if FAULT == "wrong" and name == "matmul" and result.dtype == torch.float16:
+            result[3, 5] += 40
+        return result
+
+    flipped = []
+
+    def mem_get_info(device=None):
+        return (FREE - (Card.given if FAULT == "lost" else 0), TOTAL)
+
+    cuda = torch.cuda
+    cuda.is_available = lambda: FAULT != "unseen"
+    cuda.device_count = lambda: int(FAULT != "unseen")
+    cuda.get_device_properties = lambda device: Properties
+    cuda.mem_get_info = mem_get_info
+    cuda.synchronize = lambda device=None: None
+    cuda.empty_cache = lambda: None
+    Card().__enter__()
+
+
+class Waiting(importlib.abc.MetaPathFinder):
+    """Puts the stand-in under torch once torch is whole."""
+
+    def find_spec(self, name, path, target=None):
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec("torch")
+        load = spec.loader.exec_module
+
+        def exec_module(module):
+            load(module)
+            stand_in(module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+if "headroom_steps" in " ".join(sys.orig_argv):
+    sys.meta_path.insert(0, Waiting())
