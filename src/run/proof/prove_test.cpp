@@ -31,7 +31,7 @@ class Prove : public testing::Test {
     std::filesystem::create_directories(folder_);
     facts_.python.torch_folder = "/lib/torch";
   }
-  ~Prove() override { std::filesystem::remove_all(folder_); }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
 
   static facts::Gpu make_gpu() {
     facts::Gpu gpu;
