@@ -55,10 +55,11 @@ bool is_at(const std::string& option, const std::string& key) {
   return option == key || option.starts_with(key + ".");
 }
 
-std::vector<std::string> values_in(std::string value) {
+std::vector<std::string> values_in(const std::string& value) {
   if (!value.starts_with('[') || !value.ends_with(']')) return {value};
   std::vector<std::string> values;
-  for (const std::string_view part : split(value.substr(1, value.size() - 2), ',')) {
+  const std::string_view inside = std::string_view(value).substr(1, value.size() - 2);
+  for (const std::string_view part : split(inside, ',')) {
     std::string one(trim(part));
     if (one.size() >= 2 && (one.front() == '\'' || one.front() == '"'))
       one = one.substr(1, one.size() - 2);
