@@ -2,9 +2,9 @@
 #include "cli/compose_files.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 
+#include "base/text.h"
 #include "machine/user_files.h"
 
 namespace headroom::cli {
@@ -23,11 +23,25 @@ std::string folder_of(const std::string& file) {
   return slash == std::string::npos ? "" : file.substr(0, slash + 1);
 }
 
+// "a/../b/./c.yml" → "b/c.yml", by the text alone, as compose does it.
+std::string shorten_path(const std::string& path) {
+  std::vector<std::string> parts;
+  for (const std::string_view part : split(path, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part == ".." && !parts.empty() && parts.back() != "..") {
+      parts.pop_back();
+    } else {
+      parts.emplace_back(part);
+    }
+  }
+  return (path.starts_with('/') ? "/" : "") + join(parts, "/");
+}
+
 void name_from(const std::string& folder, std::vector<Elsewhere>& places) {
   for (Elsewhere& one : places) {
     const bool varies = one.file.empty() || one.file.front() == '%' || one.file.front() == '$';
     if (varies || one.file.front() == '/') continue;
-    one.file = std::filesystem::path(folder + one.file).lexically_normal().string();
+    one.file = shorten_path(folder + one.file);
   }
 }
 
