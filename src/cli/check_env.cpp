@@ -111,6 +111,18 @@ std::string next_of(const EnvQuestion& question, bool advice, bool takes_gpu,
   return report::next_line("headroom check", "(what limits this machine's GPUs)", style);
 }
 
+// Services have the first word: whether they fit is what their file is asked about.
+std::string answer_text(const EnvQuestion& question, const facts::Facts& facts,
+                        const std::vector<findings::Judgement>& judged,
+                        const std::vector<deploy::ServiceJudgement>& services,
+                        const report::Style& style) {
+  const std::string settings = report::environment_text(question.file, facts, judged, style);
+  if (services.empty()) return settings;
+  return report::services_headline(question.file, services, style) +
+         (report::has_gpu_settings(judged) ? "\n" + settings : "") +
+         report::services_text(services, style);
+}
+
 // Something in the snippet should change.
 bool has_advice(const std::vector<findings::Judgement>& judged) {
   return std::any_of(judged.begin(), judged.end(), [](const findings::Judgement& one) {
@@ -143,8 +155,8 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
     context.printer.print(
         question.quiet
             ? report::environment_tally(judged) + report::misfits_tally(services)
-            : report::environment_text(question.file, facts, judged, style) +
-                  report::services_text(services, style) + without_gpu(described, services, style) +
+            : answer_text(question, facts, judged, services, style) +
+                  without_gpu(described, services, style) +
                   report::fit("\n" + next_of(question, advice, !services.empty(), described, style),
                               style.width));
   }

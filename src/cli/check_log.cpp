@@ -16,6 +16,7 @@
 #include "findings/calibration.h"
 #include "findings/log_diagnosis.h"
 #include "findings/recent_changes.h"
+#include "findings/stack_advice.h"
 #include "findings/whose_log.h"
 #include "logs/log_reader.h"
 #include "machine/clock.h"
@@ -205,12 +206,9 @@ std::string with_machine(const LogQuestion& question) {
 // stack where the installed one has no code for the GPU.
 std::optional<findings::NextCommand> mending_command(const LookedAt& machine,
                                                      const std::string& cause) {
-  for (const findings::Finding& one : machine.diagnosis.findings) {
-    if (one.id == cause && one.next.mends()) return one.next;
-  }
-  const bool of_stack =
-      cause == "gfx-target-missing" || cause == "gfx-target-dropped" || cause == "wrong-wheel";
-  return of_stack ? std::optional(findings::NextCommand::stack()) : std::nullopt;
+  if (const auto* command = report::mending_command(machine.diagnosis, cause)) return *command;
+  return findings::is_mended_by_stack(cause) ? std::optional(findings::NextCommand::stack())
+                                             : std::nullopt;
 }
 
 std::string next_text(const LogQuestion& question, const Reading& reading,

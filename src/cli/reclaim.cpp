@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/surroundings.h"
+#include "findings/memory_use.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/open_root.h"
 #include "machine/process_handle.h"
@@ -113,13 +114,19 @@ Result<std::vector<plan::ReclaimPlan>> make_plans(const Typed& typed, const Look
                "headroom reclaim --gpu " + look.facts.gpus.front().pci};
 }
 
+// No job finds memory there, although nothing is left of the dead and nobody was chosen.
+bool is_full(const plan::ReclaimPlan& plan) {
+  return !plan.options.free &&
+         findings::share(plan.now.used, plan.now.capacity) >= findings::full_share;
+}
+
 int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans,
                   const Context& context) {
   bool enough = true;
   std::vector<report::Reclaimed> shown;
   for (plan::ReclaimPlan& plan : plans) {
     const bool held_on_host = plan.for_host && !plan.now.holders.empty();
-    enough = enough && plan::is_enough(plan, plan.now) && !held_on_host;
+    enough = enough && plan::is_enough(plan, plan.now) && !held_on_host && !is_full(plan);
     shown.push_back({std::move(plan), std::nullopt});
   }
   const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};

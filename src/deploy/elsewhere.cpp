@@ -18,7 +18,7 @@ std::string text_of(const YamlNode* node) {
 
 // "extends: NAME", or a map of `service` and perhaps `file`.
 Elsewhere find_base(const YamlNode& extends) {
-  if (extends.kind == Kind::alias) return {"extends", "", "", "an alias is not followed"};
+  if (extends.kind == Kind::alias) return {"extends", "", "", "its alias names nothing"};
   Elsewhere base{"extends"};
   base.service = text_of(extends.kind == Kind::map ? extends.find("service") : &extends);
   if (extends.kind == Kind::map) base.file = text_of(extends.find("file"));
@@ -48,7 +48,7 @@ std::vector<Elsewhere> find_elsewhere(const YamlNode& service) {
     } else if (key.value == "env_file") {
       find_paths("env_file", value, found);
     } else if (key.value == "<<" || value.kind == Kind::alias) {
-      add_elsewhere({{key.value, "", "", "an alias is not followed"}}, found);
+      add_elsewhere({{key.value, "", "", "its alias names nothing"}}, found);
     }
   }
   return found;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a service takes from other places than its own text: a base that it extends, files of
-// variables, YAML's aliases (the Compose Specification; podman-systemd.unit(5)).
+// What a service takes from other files: a base that it extends, files of variables (the Compose
+// Specification; podman-systemd.unit(5)). Its own file's YAML aliases are filled in before.
 #pragma once
 
 #include <string>

@@ -60,6 +60,24 @@ ImageClaim parse_image_claim(std::string_view image) {
   return claim;
 }
 
+std::string image_without_rocm(std::string_view image) {
+  const std::size_t colon = image.rfind(':');
+  const bool has_tag = colon != std::string_view::npos && colon > image.rfind('/') + 1;
+  if (!has_tag || image.find('@') != std::string_view::npos) return "";
+  std::vector<std::string> kept;
+  bool found = false;
+  for (const std::string_view part : split(image.substr(colon + 1), '-')) {
+    static const RE2 rocm(R"((?i)rocm[_v]?[0-9.]*)");
+    if (RE2::FullMatch(part, rocm)) {
+      found = true;
+    } else {
+      kept.emplace_back(part);
+    }
+  }
+  if (!found || kept.empty()) return "";
+  return fmt::format("{}:{}", image.substr(0, colon), join(kept, "-"));
+}
+
 GateCheck check_image(const std::string& image, const facts::Facts& facts,
                       const knowledge::GpuTables& tables) {
   const ImageClaim claim = parse_image_claim(image);

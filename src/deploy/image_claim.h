@@ -23,6 +23,10 @@ struct ImageClaim {
 };
 ImageClaim parse_image_claim(std::string_view image);
 
+// The same image without "rocm" in its tag, which projects with several builds usually name their
+// CPU build: "…:v1.2-rocm" → "…:v1.2". Empty where nothing of the tag would be left.
+std::string image_without_rocm(std::string_view image);
+
 GateCheck check_image(const std::string& image, const facts::Facts& facts,
                       const knowledge::GpuTables& tables);
 

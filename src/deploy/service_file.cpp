@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "deploy/compose_edit.h"
 #include "deploy/unit_text.h"
+#include "yaml/aliases.h"
 #include "yaml/tree.h"
 
 namespace headroom::deploy {
@@ -87,6 +88,14 @@ std::optional<std::string> health_of(const YamlNode& service) {
   return join(words, " ");
 }
 
+const DescribedService* find_service(const std::vector<DescribedService>& services,
+                                     const std::string& name) {
+  const auto found =
+      std::find_if(services.begin(), services.end(),
+                   [&name](const DescribedService& one) { return one.name == name; });
+  return found == services.end() ? nullptr : &*found;
+}
+
 // Those that build on another one of the same file; a circle is left as it is.
 void build_within(std::vector<DescribedService>& services) {
   for (std::size_t round = 0; round < services.size(); ++round) {
@@ -94,10 +103,8 @@ void build_within(std::vector<DescribedService>& services) {
       for (std::size_t i = 0; i < service.elsewhere.size(); ++i) {
         const Elsewhere& one = service.elsewhere[i];
         if (!one.is_base() || !one.file.empty() || one.service == service.name) continue;
-        const auto base = std::find_if(
-            services.begin(), services.end(),
-            [&one](const DescribedService& other) { return other.name == one.service; });
-        if (base == services.end()) continue;
+        const DescribedService* base = find_service(services, one.service);
+        if (base == nullptr) continue;
         build_on(service, i, DescribedService(*base));
         break;
       }
@@ -109,9 +116,7 @@ void say_why_unbuilt(std::vector<DescribedService>& services) {
   for (DescribedService& service : services) {
     for (Elsewhere& one : service.elsewhere) {
       if (!one.is_base() || !one.file.empty() || !one.why.empty()) continue;
-      const bool known =
-          std::any_of(services.begin(), services.end(),
-                      [&one](const DescribedService& other) { return other.name == one.service; });
+      const bool known = find_service(services, one.service) != nullptr;
       one.why = known ? "it builds on itself" : "there is no such service";
     }
   }
@@ -119,7 +124,8 @@ void say_why_unbuilt(std::vector<DescribedService>& services) {
 
 Result<std::vector<DescribedService>> read_services(const std::string& file,
                                                     std::string_view text) {
-  auto root = parse_yaml(text);
+  auto tree = parse_yaml(text);
+  auto root = tree ? fill_in_aliases(*std::move(tree)) : std::move(tree);
   if (!root) return std::move(root).error().in(file);
   std::vector<DescribedService> found;
   const YamlNode* services = root->find("services");

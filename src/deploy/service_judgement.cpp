@@ -85,7 +85,7 @@ class Judge {
           facts_.gpus.empty()
               ? "it would run on the CPU, or not at all"
               : "the service starts, looks healthy, and crashes when it loads its first model");
-      remark.advice = "use the image's build for the CPU, usually the tag without \"rocm\"";
+      remark.advice = for_cpu(service, name);
       return remark;
     }
     const GateCheck check = check_image(name, facts_, tables_);
@@ -101,6 +101,14 @@ class Judge {
       doubt_target(remark);
     }
     return remark;
+  }
+
+  static std::string for_cpu(const DescribedService& service, const std::string& image) {
+    const std::string other = image_without_rocm(image);
+    const std::string words = "use the image's build for the CPU, usually the tag without \"rocm\"";
+    if (other.empty()) return words;
+    return fmt::format("{} ({}{})", words,
+                       service.kind == FileKind::quadlet ? "Image=" : "image: ", other);
   }
 
   // A build for ROCm that does not say for which target: today's have no code for the GPU here.
@@ -139,7 +147,8 @@ class Judge {
       remark.says = fmt::format("ROCm cannot use them here: this machine has {}", gpus());
       remark.advice = "leave /dev/kfd out, so that nothing tries ROCm; Vulkan needs only /dev/dri";
       if (service.base) {
-        remark.advice = fmt::format("take out extends: {} gives them", place_of(*service.base));
+        remark.advice = fmt::format("remove its key \"extends\", which takes them from {}",
+                                    place_of(*service.base));
       }
       return remark;
     }

@@ -9,6 +9,7 @@ namespace {
 
 using Answer = ServiceRemark::Answer;
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
@@ -70,7 +71,8 @@ TEST(ServiceJudgement, an_image_for_rocm_does_not_fit_a_gpu_that_rocm_never_supp
               ElementsAre("photos file does-not-fit", "photos image does-not-fit",
                           "photos devices does-not-fit", "photos health check note"));
   EXPECT_TRUE(has_misfit(judged));
-  EXPECT_THAT(judged[0].remarks[1].advice, HasSubstr("CPU"));
+  EXPECT_THAT(judged[0].remarks[1].advice,
+              EndsWith("(Image=ghcr.io/photos/machine-learning:release)"));
   EXPECT_THAT(judged[0].remarks[3].says, HasSubstr("first model"));
 }
 
@@ -142,6 +144,20 @@ TEST(ServiceFile, a_service_is_built_on_the_one_that_it_extends) {
   EXPECT_EQ(ml.settings.memory, 8_GiB);
   EXPECT_EQ(ml.image_line, 6U);
   EXPECT_THAT(ml.elsewhere, IsEmpty());
+}
+
+TEST(ServiceFile, what_aliases_and_merged_maps_give_belongs_to_the_service) {
+  const auto services = read_service_file("compose.yaml",
+                                          "x-gpu: &gpu\n"
+                                          "  devices: &nodes [/dev/kfd, /dev/dri]\n"
+                                          "services:\n"
+                                          "  a: {<<: *gpu, image: \"x:rocm\"}\n"
+                                          "  b: {image: \"y:rocm\", devices: *nodes}\n");
+  ASSERT_TRUE(services.has_value());
+  for (const DescribedService& service : *services) {
+    EXPECT_THAT(service.settings.devices, ElementsAre("/dev/kfd", "/dev/dri")) << service.name;
+    EXPECT_THAT(service.elsewhere, IsEmpty()) << service.name;
+  }
 }
 
 TEST(ServiceFile, services_that_extend_each_other_end) {

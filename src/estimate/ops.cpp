@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "estimate/one_gradient.h"
+
 namespace headroom::estimate::ops {
 namespace {
 
@@ -27,13 +29,6 @@ Tensor reduce_to(Tape& tape, Tensor grad, const Meta& operand) {
   }
   if (grad.element != operand.element) grad = tape.empty("grad_cast", operand);
   return grad;
-}
-
-// The backward of most operations on one tensor: a new gradient of the input's shape.
-auto one_gradient(Name name, const Meta& input) {
-  return [name, input](Tape& t, const Tensor&, const Node&) -> Tensors {
-    return {t.empty(name + ".grad", input)};
-  };
 }
 
 enum class Saves : std::uint8_t { nothing, input, result };
@@ -182,20 +177,21 @@ Tensor log_softmax(Tape& tape, const Tensor& x, Name name) {
   return pointwise(tape, x, name, Saves::result);
 }
 
-Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size) {
-  const Meta whole = x.meta();
+Tensor part_of(const Tape& tape, const Tensor& x, const Shape& shape) {
   Tensor part = x;
-  part.shape.back() = size;
+  part.shape = shape;
   part.node = nullptr;
-  return tape.connect(part, {x}, {}, one_gradient("slice", whole));
+  return tape.connect(part, {x}, {}, one_gradient("slice", x.meta()));
 }
 
-Tensor narrow_first(const Tape& tape, const Tensor& x, std::uint64_t size) {
-  const Meta whole = x.meta();
-  Tensor part = x;
-  part.shape[0] = size;
-  part.node = nullptr;
-  return tape.connect(part, {x}, {}, one_gradient("slice", whole));
+Tensor narrow(const Tape& tape, const Tensor& x, std::size_t dimension, std::uint64_t size) {
+  Shape shape = x.shape;
+  shape[dimension] = size;
+  return part_of(tape, x, shape);
+}
+
+Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size) {
+  return narrow(tape, x, x.shape.size() - 1, size);
 }
 
 Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, Name name) {

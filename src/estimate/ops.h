@@ -50,13 +50,11 @@ Tensor layer_norm(Tape& tape, const Tensor& x, const Tensor& weight,
 Tensor fused_rms_norm(Tape& tape, const Tensor& x, const Tensor& weight, Name name);
 
 // Shapes.
-Tensor narrow_last(const Tape& tape, const Tensor& x,
-                   std::uint64_t size);  // A view; its backward is a padded copy.
-Tensor narrow_first(const Tape& tape, const Tensor& x, std::uint64_t size);  // The same of rows.
-// The same of the rows of x [batch, n, hidden].
-Tensor narrow_rows(const Tape& tape, const Tensor& x, std::uint64_t rows);
-// Some of x under a shape of its own, a view; its gradient is made as large as x.
-Tensor part_of(const Tape& tape, const Tensor& x, Shape shape);
+// Some of x under a shape of its own, a view; its backward is a padded copy, as large as x.
+Tensor part_of(const Tape& tape, const Tensor& x, const Shape& shape);
+// The same, of the first `size` entries of one dimension.
+Tensor narrow(const Tape& tape, const Tensor& x, std::size_t dimension, std::uint64_t size);
+Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size);
 // torch.cat of parts whose gradients are views of its own.
 Tensor join(Tape& tape, const std::vector<Tensor>& parts, Shape whole, Name name);
 Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, Name name);

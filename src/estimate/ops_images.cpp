@@ -1,34 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What images need: rows that are taken out, joined and put among others.
+// What images need: parts that are joined, rows that are averaged and put among others.
+#include "estimate/one_gradient.h"
 #include "estimate/ops.h"
 
 namespace headroom::estimate::ops {
-namespace {
-
-// A gradient as large as the tensor that a part was taken of.
-auto whole_gradient(Name name, const Meta& whole) {
-  return [name, whole](Tape& t, const Tensor&, const Node&) -> Tensors {
-    return {t.empty(name + ".grad", whole)};
-  };
-}
-
-}  // namespace
-
-Tensor narrow_rows(const Tape& tape, const Tensor& x, std::uint64_t rows) {
-  const Meta whole = x.meta();
-  Tensor part = x;
-  part.shape[1] = rows;
-  part.node = nullptr;
-  return tape.connect(part, {x}, {}, whole_gradient("slice", whole));
-}
-
-Tensor part_of(const Tape& tape, const Tensor& x, Shape shape) {
-  const Meta whole = x.meta();
-  Tensor part = x;
-  part.shape = shape;
-  part.node = nullptr;
-  return tape.connect(part, {x}, {}, whole_gradient("split", whole));
-}
 
 Tensor join(Tape& tape, const std::vector<Tensor>& parts, Shape whole, Name name) {
   std::vector<Shape> shapes;
@@ -46,7 +21,7 @@ Tensor average_rows(Tape& tape, const Tensor& x, std::uint64_t rows, Name name) 
   const Meta from = x.meta();
   Meta to = from;
   to.shape[1] = rows;
-  return tape.connect(tape.empty(name, to), {planes}, {planes}, whole_gradient(name, from));
+  return tape.connect(tape.empty(name, to), {planes}, {planes}, one_gradient(name, from));
 }
 
 // masked_scatter: the kernel (native/cuda/IndexKernel.cpp, masked_scatter__cuda) counts the places

@@ -100,20 +100,27 @@ class ParameterSteps {
   explicit ParameterSteps(const MachineFacts& machine)
       : machine_(machine), family_(family_of(machine)) {}
 
-  void set(const std::string& module, const std::string& key, const std::string& value) {
-    const std::string name = module + "." + key;
-    const std::string argument = name + "=" + value;
+  void set(const std::string& module, const std::vector<ParameterValue>& values) {
+    std::vector<std::string> arguments;
+    std::string ostree;
+    bool in_file = family_ != Family::other;
+    for (const ParameterValue& one : values) {
+      const std::string name = module + "." + one.key;
+      arguments.push_back(name + "=" + one.value);
+      ostree += fmt::format(" --delete-if-present={} --append={}", name, arguments.back());
+      in_file = in_file && !on_command_line(machine_, module, one.key);
+    }
     if (family_ == Family::fedora) {
-      add(command(fmt::format("sudo grubby --update-kernel=ALL --args=\"{}\"", argument)));
-    } else if (family_ == Family::ostree) {
       add(command(
-          fmt::format("sudo rpm-ostree kargs --delete-if-present={} --append={}", name, argument)));
+          fmt::format("sudo grubby --update-kernel=ALL --args=\"{}\"", join(arguments, " "))));
+    } else if (family_ == Family::ostree) {
+      add(command("sudo rpm-ostree kargs" + ostree));
     } else if (family_ == Family::nixos) {
-      add(nixos_step(argument));
-    } else if (family_ == Family::other || on_command_line(machine_, module, key)) {
-      edit_command_line(steps_, family_, "Add " + argument + " to");
+      add(nixos_step(join(arguments, "\" \"")));
+    } else if (in_file) {
+      set_in_file(module, values);
     } else {
-      set_in_file(module, key, value);
+      edit_command_line(steps_, family_, "Add " + join(arguments, " ") + " to");
     }
   }
 
@@ -155,17 +162,27 @@ class ParameterSteps {
  private:
   void add(Step step) { steps_.push_back(std::move(step)); }
 
-  void set_in_file(const std::string& module, const std::string& key, const std::string& value) {
-    const auto* option = machine_.option(module, key);
+  void set_in_file(const std::string& module, const std::vector<ParameterValue>& values) {
     files_change_ = true;
-    if (option == nullptr) {
-      // The line break in front is for a file whose last line has none.
-      add(command(fmt::format("printf '\\noptions {} {}={}\\n' | sudo tee -a {}", module, key,
-                              value, own_options_path)));
-    } else if (option->value != value) {
-      add(sentence(fmt::format("Set {}={} in {} (line {}) instead of {}", key, value,
-                               option->source.path, option->source.line, option->value)));
+    std::vector<std::string> words;
+    const facts::ModuleOption* other = nullptr;  // The first that a file sets otherwise.
+    bool all_set = true;
+    for (const ParameterValue& one : values) {
+      words.push_back(one.key + "=" + one.value);
+      const auto* option = machine_.option(module, one.key);
+      all_set = all_set && option != nullptr && option->value == one.value;
+      const bool differs = option != nullptr && option->value != one.value;
+      if (differs && other == nullptr) other = option;
     }
+    if (all_set) return;
+    if (other != nullptr) {
+      add(sentence(fmt::format("Set {} in {} (line {}), where {} is {} now", join(words, " and "),
+                               other->source.path, other->source.line, other->key, other->value)));
+      return;
+    }
+    // The line break in front is for a file whose last line has none.
+    add(command(fmt::format("printf '\\noptions {} {}\\n' | sudo tee -a {}", module,
+                            join(words, " "), own_options_path)));
   }
 
   void drop_from_command_line(const std::string& name) {
@@ -190,12 +207,18 @@ class ParameterSteps {
 }  // namespace
 
 std::vector<Step> steps_to_set(const MachineFacts& machine, const std::string& module,
-                               const std::string& key, const std::string& value,
+                               const std::vector<ParameterValue>& values,
                                const std::vector<Parameter>& dropped) {
   ParameterSteps steps(machine);
-  steps.set(module, key, value);
+  steps.set(module, values);
   for (const Parameter& one : dropped) steps.drop(one.module, one.key);
   return steps.take();
+}
+
+std::vector<ParameterValue> ttm_limit_of(Bytes limit) {
+  constexpr std::uint64_t page_bytes = 4096;
+  const std::string pages = std::to_string(limit.value / page_bytes);
+  return {{"pages_limit", pages}, {"page_pool_size", pages}};
 }
 
 std::vector<Step> steps_to_drop(const MachineFacts& machine, const std::string& module,

@@ -17,13 +17,19 @@ inline constexpr std::string_view own_options_path = "/etc/modprobe.d/headroom.c
 struct Parameter {
   std::string module, key;  // "amdgpu", "gttsize".
 };
+struct ParameterValue {
+  std::string key, value;  // "pages_limit", "16393924".
+};
 
-// Steps that give a module parameter a value from the next boot on, the reboot included. Where the
-// kernel command line sets it already, the steps change it there, because the command line wins.
-// Those that are `dropped` go in the same steps.
+// Steps that give parameters of a module their values from the next boot on, the reboot included.
+// Where the kernel command line sets one already, the steps change it there, because the command
+// line wins. Those that are `dropped` go in the same steps.
 std::vector<Step> steps_to_set(const facts::MachineFacts& machine, const std::string& module,
-                               const std::string& key, const std::string& value,
+                               const std::vector<ParameterValue>& values,
                                const std::vector<Parameter>& dropped = {});
+// TTM's parameters for a limit, the same that `headroom fix` sets: the pool of freed pages keeps as
+// many as jobs may take, else its own default of half the RAM would remain.
+std::vector<ParameterValue> ttm_limit_of(Bytes limit);
 // Steps that take a module parameter back to its default, wherever it is set.
 std::vector<Step> steps_to_drop(const facts::MachineFacts& machine, const std::string& module,
                                 const std::string& key);

@@ -51,10 +51,8 @@ void show_limits(const facts::Gpu& gpu, const facts::MachineFacts& machine, Find
 
 std::vector<Step> steps_to_raise(const ApuLimit& limit, const facts::MachineFacts& machine,
                                  bool drop_gttsize) {
-  constexpr std::uint64_t page_bytes = 4096;
-  const std::uint64_t pages = limit.advised.value / page_bytes;
   return steps_to_set(
-      machine, machine.ttm_module, "pages_limit", std::to_string(pages),
+      machine, machine.ttm_module, ttm_limit_of(limit.advised),
       drop_gttsize ? std::vector<Parameter>{{"amdgpu", "gttsize"}} : std::vector<Parameter>{});
 }
 

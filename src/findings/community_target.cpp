@@ -36,7 +36,7 @@ std::vector<Finding> find(const Subject& subject) {
     finding.gpu = gpu.pci;
     finding.title =
         community
-            ? fmt::format("{} is not on AMD's list; TheRock builds ROCm and PyTorch for it",
+            ? fmt::format("{} is not on AMD's list, but AMD's wheels (TheRock) include it",
                           title_of(gpu))
             : fmt::format("{} works only with the code of a closely related target", title_of(gpu));
     finding.reasons = suitability->reasons;

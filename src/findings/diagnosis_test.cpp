@@ -123,7 +123,7 @@ facts::MachineFacts on(const char* ids) {
 
 TEST(Advice, the_commands_are_the_distributions_own) {
   const auto first = [](const facts::MachineFacts& machine) {
-    return steps_to_set(machine, "ttm", "pages_limit", "5").front().text;
+    return steps_to_set(machine, "ttm", {{"pages_limit", "5"}}).front().text;
   };
   EXPECT_THAT(first(on("fedora")), HasSubstr("grubby --update-kernel=ALL"));
   EXPECT_THAT(first(on("rhel fedora")), HasSubstr("grubby"));
@@ -137,7 +137,7 @@ TEST(Advice, the_commands_are_the_distributions_own) {
 TEST(Advice, a_setting_on_the_command_line_is_changed_there_because_it_wins) {
   facts::MachineFacts machine = on("debian");
   machine.options = {{"ttm", "pages_limit", "1", {"/proc/cmdline", 1, "ttm.pages_limit=1"}}};
-  const auto steps = steps_to_set(machine, "ttm", "pages_limit", "5");
+  const auto steps = steps_to_set(machine, "ttm", {{"pages_limit", "5"}});
   EXPECT_THAT(steps[0].text, HasSubstr("kernel command line"));
   EXPECT_EQ(steps[0].run, "sudo update-grub");
   EXPECT_EQ(steps[1], command("sudo reboot"));
@@ -148,7 +148,7 @@ TEST(Advice, a_setting_in_two_places_is_taken_out_of_both_and_the_initramfs_made
   machine.options = {{"amdgpu", "gttsize", "9", {"/proc/cmdline", 1, "amdgpu.gttsize=9"}},
                      {"amdgpu", "gttsize", "8", {"/etc/modprobe.d/a.conf", 3, ""}}};
   const auto texts =
-      texts_of(steps_to_set(machine, "ttm", "pages_limit", "5", {{"amdgpu", "gttsize"}}));
+      texts_of(steps_to_set(machine, "ttm", {{"pages_limit", "5"}}, {{"amdgpu", "gttsize"}}));
   ASSERT_EQ(texts.size(), 6U);
   EXPECT_THAT(texts[0], AllOf(HasSubstr("printf '\\noptions ttm pages_limit=5\\n'"),
                               HasSubstr("tee -a /etc/modprobe.d/headroom.conf")));
@@ -161,7 +161,7 @@ TEST(Advice, a_setting_in_two_places_is_taken_out_of_both_and_the_initramfs_made
 TEST(Advice, what_a_file_says_already_only_needs_the_initramfs) {
   facts::MachineFacts machine = on("debian");
   machine.options = {{"ttm", "pages_limit", "5", {"/etc/modprobe.d/headroom.conf", 1, ""}}};
-  EXPECT_EQ(steps_to_set(machine, "ttm", "pages_limit", "5").front(),
+  EXPECT_EQ(steps_to_set(machine, "ttm", {{"pages_limit", "5"}}).front(),
             command("sudo update-initramfs -u -k all"));
 }
 
@@ -174,7 +174,7 @@ TEST(Advice, nixos_takes_a_setting_out_of_its_own_configuration) {
 TEST(Advice, from_a_container_the_steps_are_for_the_host) {
   facts::MachineFacts machine = on("debian");
   machine.container = known(std::string("docker"));
-  const auto steps = steps_to_set(machine, "ttm", "pages_limit", "5");
+  const auto steps = steps_to_set(machine, "ttm", {{"pages_limit", "5"}});
   for (std::size_t i = 0; i + 1 < steps.size(); ++i)
     EXPECT_THAT(steps[i].text, HasSubstr("On the host"));
   EXPECT_TRUE(steps.back().is_look());

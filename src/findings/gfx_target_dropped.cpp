@@ -27,6 +27,9 @@ void name_stack(const Subject& subject, const knowledge::Target& target,
   finding.reasons.push_back(
       fmt::format("The card works with the stack that still includes {}: ROCm {}. {}.", target.gfx,
                   stack.rocm, stack.evidence));
+  finding.reasons.emplace_back(
+      "The wheel brings its own ROCm libraries, so ROCm need not be installed; one that is "
+      "installed may stay, because the wheel does not use it.");
   finding.fix = older_wheels(subject.tables, stack);
 }
 

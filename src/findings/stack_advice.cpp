@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/text.h"
 
 namespace headroom::findings {
@@ -18,20 +21,22 @@ std::vector<Step> torch_wheels(const std::string& pip) {
 // AMD's, from TheRock, with one target each.
 std::vector<Step> device_wheels(const knowledge::GpuTables& tables, const knowledge::Target& target,
                                 const std::string& pip) {
-  return {
-      command(fmt::format("{} install \"torch[device-{}]\" --index-url {}", pip, target.gfx,
-                          tables.device_index),
-              "(AMD's wheels; Python 3.11 or later; in a new environment, since pip keeps a torch "
-              "that is there)")};
+  return {command(
+      fmt::format("{} install \"torch[device-{}]\" --index-url {}", pip, target.gfx,
+                  tables.device_index),
+      "(AMD's wheels; in a new environment with Python 3.11 or later, since pip keeps a torch "
+      "that is there)")};
 }
 
 }  // namespace
 
 std::vector<Step> older_wheels(const knowledge::GpuTables& tables, const knowledge::Stack& stack,
                                const std::string& pip) {
-  std::vector<Step> steps = {command(fmt::format("{} install {} --index-url {}{}", pip, stack.torch,
-                                                 tables.torch_index, stack.index),
-                                     fmt::format("(PyTorch's wheels; Python {})", stack.python))};
+  std::vector<Step> steps = {sentence_with(
+      fmt::format("In a new environment with Python {} (headroom fix stack tells how)",
+                  stack.python),
+      fmt::format("{} install {} --index-url {}{}", pip, stack.torch, tables.torch_index,
+                  stack.index))};
   if (!stack.also.empty())
     steps.push_back(sentence("Or use another build that includes it: " + stack.also));
   return steps;
@@ -50,6 +55,12 @@ std::vector<Step> wheels_for_override(const knowledge::GpuTables& tables,
   const auto named = knowledge::target_of_override(value);
   const auto* target = named ? tables.target(*named) : nullptr;
   return target == nullptr ? std::vector<Step>() : wheels_for(tables, *target);
+}
+
+bool is_mended_by_stack(std::string_view id) {
+  constexpr std::array ids = {"wrong-wheel", "gfx-target-missing", "gfx-target-dropped",
+                              "python-too-new", "rocm-version-mismatch"};
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
 void explain_libraries(const knowledge::Target& target, std::vector<std::string>& reasons) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "findings/step.h"
@@ -20,6 +21,10 @@ std::vector<Step> older_wheels(const knowledge::GpuTables& tables, const knowled
                                const std::string& pip = "pip");
 // Wheels that carry the code which an override makes run; nothing if none are known.
 std::vector<Step> wheels_for_override(const knowledge::GpuTables& tables, const std::string& value);
+
+// Whether a finding or a cause says that what is installed does not serve this GPU, so that another
+// stack does (`headroom fix stack`).
+bool is_mended_by_stack(std::string_view id);
 
 // Adds what is missing or untested although wheels carry the target; for most targets nothing.
 void explain_libraries(const knowledge::Target& target, std::vector<std::string>& reasons);

@@ -80,7 +80,8 @@ void assess_community(const Subject& subject, const Target& target, Suitability&
   s.level = Level::attempt;
   s.route = StackRoute::community;
   s.summary = fmt::format(
-      "Worth a try: TheRock builds and tests ROCm for {}; PyTorch's own wheels do not include it",
+      "Worth a try: AMD's wheels (TheRock) include {} and are tested on it; PyTorch's own do not "
+      "include it",
       target.gfx);
   s.reasons.push_back(fmt::format(
       "No ROCm release lists {} ({}); AMD's TheRock builds ROCm and PyTorch for it and tests them.",

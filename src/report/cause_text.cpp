@@ -108,10 +108,10 @@ std::string cause_text(const findings::Cause& cause,
   return text;
 }
 
-const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosis) {
-  if (!diagnosis.cause) return nullptr;
+const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosis,
+                                             std::string_view cause) {
   for (const findings::Finding& finding : diagnosis.findings) {
-    if (finding.next.mends() && finding.id == diagnosis.cause->id) return &finding.next;
+    if (finding.next.mends() && finding.id == cause) return &finding.next;
   }
   return nullptr;
 }
@@ -121,14 +121,17 @@ std::string mending_line(const findings::NextCommand& command, bool in_container
   if (command.guides()) {
     return next_line(command.text(), "(how to set up a PyTorch that has code for this GPU)", style);
   }
+  if (!command.can_be_undone() && !in_container) {
+    return next_line(command.text(), "(who holds the memory, and the command that gets it back)",
+                     style);
+  }
   if (in_container) {
     return command.can_be_undone()
                ? next_line("headroom check", "(when you are done on the host)", style)
                : next_line(command.text(), "(what to type on the host)", style);
   }
-  const std::string_view more = command.can_be_undone() ? ", and it can be undone" : "";
   return next_line(command.text(),
-                   fmt::format("(shows what it would do here; --apply does it{})", more), style);
+                   "(shows what it would do here; --apply does it, and it can be undone)", style);
 }
 
 namespace {

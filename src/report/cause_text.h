@@ -35,7 +35,8 @@ std::string cause_text(const findings::Cause& cause,
                        const std::vector<findings::Alternative>& runners_up, const Style& style);
 
 // The command that mends the root cause by itself; nullptr where there is none.
-const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosis);
+const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosis,
+                                             std::string_view cause);
 
 // The line that names it, with what it does for this reader: in a container `fix` changes nothing,
 // and `reclaim` prints what to type on the host.

@@ -74,8 +74,14 @@ std::string fallback_text(const Change& change, const Style& style) {
   if (change.fallback == BootFallback::not_needed) return "";
   std::string text = heading("If the machine does not boot", "", style);
   text += fold(fallback_words(change.fallback), "  ", style.width);
+  bool names_change = false;
   for (const std::string& line : ways_back(change, "ID")) {
+    names_change = names_change || line.find("ID") != std::string::npos;
     text += fold(printable(line), "  - ", style.width);
+  }
+  if (names_change) {
+    text +=
+        fold("ID is the change's name: --apply prints these lines with it.", "  - ", style.width);
   }
   return text;
 }

@@ -92,7 +92,7 @@ std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, co
   if (!diagnosis.cause->fix.empty()) {
     text = "\n" + style.bold("What to do") + "\n" + steps_text(steps_of(diagnosis), style);
   }
-  const findings::NextCommand* command = mending_command(diagnosis);
+  const findings::NextCommand* command = mending_command(diagnosis, diagnosis.cause->id);
   if (command == nullptr) {
     return text + "\n" +
            (diagnosis.verdict == Verdict::unsuitable
@@ -127,7 +127,7 @@ std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detai
     return fit(verdict_line(diagnosis.verdict, sentence + count_of_warnings(diagnosis), style),
                style.width);
   }
-  std::string text = verdict_line(diagnosis.verdict, sentence, style);
+  std::string text = verdict_line(diagnosis.verdict, sentence + also_needed(diagnosis), style);
   const std::string machine = machine_line(facts.machine);
   if (!machine.empty()) text += style.dim(machine) + "\n";
   if (diagnosis.cause) text += cause_text(*diagnosis.cause, diagnosis.runners_up, style);

@@ -119,10 +119,6 @@ std::string tally(const std::vector<Judgement>& judged) {
   return fmt::format("{} setting{}: {}", all, all == 1 ? "" : "s", join(parts, ", "));
 }
 
-bool has_ours(const std::vector<Judgement>& judged) {
-  return std::any_of(judged.begin(), judged.end(), [](const Judgement& one) { return one.ours; });
-}
-
 // Nothing is worth keeping of what headroom judged; what is not a GPU's stays.
 std::string what_can_go(const std::vector<Judgement>& judged) {
   const bool all_ours =
@@ -134,10 +130,14 @@ std::string what_can_go(const std::vector<Judgement>& judged) {
 
 }  // namespace
 
+bool has_gpu_settings(const std::vector<Judgement>& judged) {
+  return std::any_of(judged.begin(), judged.end(), [](const Judgement& one) { return one.ours; });
+}
+
 std::string environment_text(const std::string& name, const facts::Facts& facts,
                              const std::vector<Judgement>& judged, const Style& style) {
   const std::string shown = name == "-" ? "standard input" : printable(name);
-  if (!has_ours(judged)) return fit("No GPU settings in " + shown + "\n", style.width);
+  if (!has_gpu_settings(judged)) return fit("No GPU settings in " + shown + "\n", style.width);
   std::string text = style.bold("Settings in " + shown) + "\n";
   text += style.dim(fold(printable(machine_words(facts)), "for ", style.width));
   for (const Judgement& one : judged) {
@@ -152,7 +152,7 @@ std::string environment_text(const std::string& name, const facts::Facts& facts,
 }
 
 std::string environment_tally(const std::vector<Judgement>& judged) {
-  return has_ours(judged) ? tally(judged) + "\n" : "no settings\n";
+  return has_gpu_settings(judged) ? tally(judged) + "\n" : "no settings\n";
 }
 
 nlohmann::ordered_json environment_json(const std::vector<Judgement>& judged) {

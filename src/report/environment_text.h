@@ -15,6 +15,9 @@
 
 namespace headroom::report {
 
+// One of them at least is a setting of a GPU's software.
+bool has_gpu_settings(const std::vector<findings::Judgement>& judged);
+
 // `name` is the file's, "-" standard input.
 std::string environment_text(const std::string& name, const facts::Facts& facts,
                              const std::vector<findings::Judgement>& judged, const Style& style);

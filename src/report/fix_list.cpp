@@ -94,7 +94,7 @@ std::string next_text(const std::vector<const plan::Fix*>& needed,
                       const Style& style) {
   const Style plain{false, style.width};
   if (diagnosis.cause && !mends_cause(needed, diagnosis)) {
-    const findings::NextCommand* command = mending_command(diagnosis);
+    const findings::NextCommand* command = mending_command(diagnosis, diagnosis.cause->id);
     // A fix of another name may be what mends it: "stack" of a wheel without the GPU's code.
     if (command != nullptr && !command->can_be_undone()) {
       return "\n" + mending_line(*command, facts.machine.in_container(), plain);

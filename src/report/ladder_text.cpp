@@ -19,7 +19,7 @@ std::string support_words(const facts::Gpu& gpu) {
     case knowledge::Support::official:
       return "officially supported";
     case knowledge::Support::community:
-      return "supported by the community";
+      return "not on AMD's list, built by AMD's TheRock";
     case knowledge::Support::override:
       return "only with an override";
     case knowledge::Support::dropped:

@@ -98,6 +98,16 @@ std::string machine_summary(const facts::Facts& facts, const Diagnosis& diagnosi
   return list_capacities(facts, diagnosis);
 }
 
+std::string also_needed(const Diagnosis& diagnosis) {
+  if (!diagnosis.cause) return "";
+  for (const findings::Finding& finding : diagnosis.findings) {
+    if (!finding.joins_steps || finding.id == diagnosis.cause->id) continue;
+    if (finding.id == "known-bad-kernel") return "; it needs another kernel too";
+    if (finding.id == "firmware-bad") return "; it needs other firmware too";
+  }
+  return "";
+}
+
 std::string count_of_warnings(const Diagnosis& diagnosis) {
   const auto count = std::count_if(diagnosis.findings.begin(), diagnosis.findings.end(),
                                    [&diagnosis](const findings::Finding& finding) {

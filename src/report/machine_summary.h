@@ -13,6 +13,9 @@ namespace headroom::report {
 // stop.
 std::string machine_summary(const facts::Facts& facts, const findings::Diagnosis& diagnosis);
 
+// What a job needs besides the mended cause: "; it needs another kernel too". Empty: nothing.
+std::string also_needed(const findings::Diagnosis& diagnosis);
+
 // " (2 warnings)", besides the cause; empty where there are none. They make the exit code 1.
 std::string count_of_warnings(const findings::Diagnosis& diagnosis);
 

@@ -42,16 +42,42 @@ std::string remark_text(const ServiceRemark& remark, const Style& style) {
                      style.width);
 }
 
-std::vector<deploy::ServiceJudgement> with_misfits_alone(
-    const std::vector<deploy::ServiceJudgement>& services) {
-  std::vector<deploy::ServiceJudgement> wrong;
+bool is_misfit(const ServiceRemark& remark) {
+  return remark.answer == ServiceRemark::Answer::misfits;
+}
+
+// Whether an image has code for the GPU: its name does not say.
+bool is_doubt(const ServiceRemark& remark) {
+  return remark.about == "image" && remark.answer == ServiceRemark::Answer::note &&
+         !remark.advice.empty();
+}
+
+using Selects = bool (*)(const ServiceRemark&);
+
+std::vector<deploy::ServiceJudgement> with_those_alone(
+    const std::vector<deploy::ServiceJudgement>& services, Selects selects) {
+  std::vector<deploy::ServiceJudgement> selected;
   for (deploy::ServiceJudgement service : services) {
-    std::erase_if(service.remarks, [](const ServiceRemark& remark) {
-      return remark.answer != ServiceRemark::Answer::misfits;
-    });
-    if (!service.remarks.empty()) wrong.push_back(std::move(service));
+    std::erase_if(service.remarks, [&](const ServiceRemark& remark) { return !selects(remark); });
+    if (!service.remarks.empty()) selected.push_back(std::move(service));
   }
-  return wrong;
+  return selected;
+}
+
+std::string list_about(const deploy::ServiceJudgement& service) {
+  std::vector<std::string> about;
+  for (const ServiceRemark& remark : service.remarks) about.push_back(remark.about);
+  return join(about, ", ");
+}
+
+// "image, devices of llm"
+std::string parts_that(const std::vector<deploy::ServiceJudgement>& services, Selects selects) {
+  std::vector<std::string> parts;
+  for (const deploy::ServiceJudgement& service : with_those_alone(services, selects)) {
+    const std::string of = service.name.empty() ? "" : " of " + printable(service.name);
+    parts.push_back(list_about(service) + of);
+  }
+  return join(parts, "; ");
 }
 
 }  // namespace
@@ -67,19 +93,32 @@ std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
   return fit(text, style.width);
 }
 
+std::string services_headline(const std::string& file,
+                              const std::vector<deploy::ServiceJudgement>& services,
+                              const Style& style) {
+  const std::string name = file == "-" ? "the file" : printable(file);
+  const auto say = [&](const std::string& answer, const std::string& what) {
+    return fold(what, answer + ": ", style.width);
+  };
+  const std::string wrong = parts_that(services, is_misfit);
+  if (!wrong.empty()) return say(style.red("does not fit"), name + ": " + wrong);
+  const std::string open = parts_that(services, is_doubt);
+  if (!open.empty()) return say(style.yellow("not certain"), name + ": " + open);
+  return say(style.green("ok"),
+             fmt::format("headroom found nothing in {} that does not fit this machine", name));
+}
+
 std::string misfits_text(const std::vector<deploy::ServiceJudgement>& services,
                          const Style& style) {
-  return services_text(with_misfits_alone(services), style);
+  return services_text(with_those_alone(services, is_misfit), style);
 }
 
 std::string misfits_tally(const std::vector<deploy::ServiceJudgement>& services) {
   std::string text;
-  for (const deploy::ServiceJudgement& service : with_misfits_alone(services)) {
-    std::vector<std::string> about;
-    for (const ServiceRemark& remark : service.remarks) about.push_back(remark.about);
+  for (const deploy::ServiceJudgement& service : with_those_alone(services, is_misfit)) {
     text += fmt::format("{}: does not fit: {}\n",
                         service.name.empty() ? "the service" : printable(service.name),
-                        join(about, ", "));
+                        list_about(service));
   }
   return text;
 }

@@ -135,6 +135,16 @@ TEST(DeployGate, an_image_for_something_else_is_refused) {
   }
 }
 
+TEST(ImageClaim, the_tag_without_rocm_is_what_projects_usually_name_their_cpu_build) {
+  EXPECT_EQ(image_without_rocm("ghcr.io/photos/ml:v1.2-rocm"), "ghcr.io/photos/ml:v1.2");
+  EXPECT_EQ(image_without_rocm("vllm:rocm6.3-latest"), "vllm:latest");
+  EXPECT_EQ(image_without_rocm("ollama/ollama:rocm"), "");
+  EXPECT_EQ(image_without_rocm("rocm/pytorch"), "");
+  EXPECT_EQ(image_without_rocm("host:5000/rocm"), "");
+  EXPECT_EQ(image_without_rocm("photos/ml:v1-rocm@sha256:12"), "");
+  EXPECT_EQ(image_without_rocm(":rocm-"), "");
+}
+
 TEST(ImageClaim, the_name_tells_versions_where_it_has_them) {
   const ImageClaim claim = parse_image_claim(
       "rocm/pytorch:rocm6.2.1_ubuntu22.04_py3.10_pytorch_release_2.3.0@sha256:00");

@@ -6,9 +6,13 @@
 #include "base/document.h"
 #include "estimate/tape.h"
 #include "estimate/transformers/engine.h"
+#include "estimate/transformers/testing.h"
 
 namespace headroom::estimate {
 namespace {
+
+using testing::recorded;
+using testing::tensors;
 
 Job job_of(DType dtype, Attention attention) {
   Job job;
@@ -31,21 +35,6 @@ Json t5(bool tied) {
   return {
       {"model_type", "t5"}, {"vocab_size", 500}, {"d_model", 64},  {"d_kv", 16},
       {"d_ff", 128},        {"num_layers", 2},   {"num_heads", 4}, {"tie_word_embeddings", tied}};
-}
-
-Recording recorded(const Job& job, const Json& config, const Device& device = {}) {
-  const auto model = parse_architecture(config);
-  EXPECT_TRUE(model.has_value()) << (model ? "" : model.error().message);
-  auto made = record_transformers(job, *model, device, 1);
-  EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().message);
-  return made ? *std::move(made) : Recording{};
-}
-
-std::vector<Meta> tensors(const Recording& recording, const std::string& end) {
-  std::vector<Meta> found;
-  for (std::uint32_t i = 0; i < recording.tensors.size(); ++i)
-    if (recording.name_of(i).ends_with(end)) found.push_back(recording.tensors[i].meta);
-  return found;
 }
 
 TEST(Kernels, the_efficient_one_rounds_its_rows_and_adds_up_in_tiles) {

@@ -52,7 +52,7 @@ Tensor loss_in_parts(Run& run, const Tensor& hidden, const LanguageHead& head, c
   for (std::uint64_t i = 0; i < parts; ++i) {
     const std::uint64_t size = flat[0] / parts + (i < flat[0] % parts ? 1 : 0);
     if (size == 0) break;
-    const Tensor logits = logits_of(run, ops::narrow_first(tape, rows, size), head, kind);
+    const Tensor logits = logits_of(run, ops::narrow(tape, rows, 0, size), head, kind);
     const Tensor wide = ops::cast(tape, logits, Element::fp32, "logits.fp32");
     const Tensor loss = ops::nll_loss(tape, ops::log_softmax(tape, wide, "log_probabilities"));
     total = i == 0 ? loss : ops::add(tape, total, loss, "loss.sum");

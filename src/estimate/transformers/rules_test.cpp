@@ -5,17 +5,15 @@
 
 #include "base/document.h"
 #include "estimate/transformers/engine.h"
+#include "estimate/transformers/testing.h"
 
 namespace headroom::estimate {
 namespace {
 
-constexpr std::uint64_t batch = 2, sequence = 32;
+using testing::recorded;
+using testing::tensors;
 
-Architecture model_of(const Json& config) {
-  auto model = parse_architecture(config);
-  EXPECT_TRUE(model.has_value()) << (model ? "" : model.error().message);
-  return model ? *std::move(model) : Architecture{};
-}
+constexpr std::uint64_t batch = 2, sequence = 32;
 
 Json gpt2() {
   return {{"model_type", "gpt2"}, {"vocab_size", 500}, {"n_embd", 64},
@@ -36,20 +34,6 @@ Job base_job() {
   job.batch.sequence = sequence;
   job.compute.attention = Attention::flash;
   return job;
-}
-
-Recording recorded(const Job& job, const Json& config, const Device& device = {}) {
-  auto made = record_transformers(job, model_of(config), device, 1);
-  EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().message);
-  return made ? *std::move(made) : Recording{};
-}
-
-// Those whose name ends in `end`.
-std::vector<Meta> tensors(const Recording& recording, const std::string& end) {
-  std::vector<Meta> found;
-  for (std::uint32_t i = 0; i < recording.tensors.size(); ++i)
-    if (recording.name_of(i).ends_with(end)) found.push_back(recording.tensors[i].meta);
-  return found;
 }
 
 TEST(Rules, handles_keep_a_workspace_on_rocm_and_in_older_pytorch) {

@@ -93,7 +93,7 @@ Tensor VisionModules::rows_of(const Tensor& hidden) {
   if (projector_.tokens == 0 || hidden.shape[1] == projector_.tokens) return hidden;
   // A slice, which the first product copies into rows; autocast has copied it before.
   const Tensor narrow = run_.autocast(hidden, "projector.input");
-  if (narrow.element != hidden.element) return ops::narrow_rows(run_.tape, narrow, rows[1]);
+  if (narrow.element != hidden.element) return ops::narrow(run_.tape, narrow, 1, rows[1]);
   return ops::copy(run_.tape, hidden, rows, "projector.rows");
 }
 

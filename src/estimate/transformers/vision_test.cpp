@@ -7,19 +7,17 @@
 #include "base/document.h"
 #include "estimate/transformers/engine.h"
 #include "estimate/transformers/image_size.h"
+#include "estimate/transformers/testing.h"
 
 namespace headroom::estimate {
 namespace {
 
 using ::testing::HasSubstr;
+using testing::model_of;
+using testing::recorded;
+using testing::tensors;
 
 constexpr std::uint64_t batch = 2, sequence = 40;
-
-Architecture model_of(const Json& config) {
-  auto model = parse_architecture(config);
-  EXPECT_TRUE(model.has_value()) << (model ? "" : model.error().message);
-  return model ? *std::move(model) : Architecture{};
-}
 
 Json text() {
   return {{"model_type", "llama"},    {"vocab_size", 500},      {"hidden_size", 64},
@@ -65,19 +63,6 @@ Job sized(std::uint64_t height, std::uint64_t width) {
   job.batch.image_height = height;
   job.batch.image_width = width;
   return job;
-}
-
-Recording recorded(const Job& job, const Json& config) {
-  auto made = record_transformers(job, model_of(config), Device{}, 1);
-  EXPECT_TRUE(made.has_value()) << (made ? "" : made.error().message);
-  return made ? *std::move(made) : Recording{};
-}
-
-std::vector<Meta> tensors(const Recording& recording, const std::string& end) {
-  std::vector<Meta> found;
-  for (std::uint32_t i = 0; i < recording.tensors.size(); ++i)
-    if (recording.name_of(i).ends_with(end)) found.push_back(recording.tensors[i].meta);
-  return found;
 }
 
 std::uint64_t gradients(const Recording& recording) {

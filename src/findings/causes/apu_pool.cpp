@@ -147,14 +147,14 @@ std::vector<Step> steps_to_raise_pool(const LogSubject& subject, const ApuPool& 
   const facts::MachineFacts& machine = subject.scene.machine;
   if (pool.ram) {
     const Bytes advised = advised_gpu_limit(*pool.ram);
-    std::vector<Step> steps = steps_to_set(machine, machine.ttm_module, "pages_limit",
-                                           std::to_string(advised.value / page_bytes));
+    std::vector<Step> steps = steps_to_set(machine, machine.ttm_module, ttm_limit_of(advised));
     explain_first(fmt::format("Raise TTM's limit to {}", to_string(advised)), steps);
     return steps;
   }
   return {sentence_with("Choose a limit that leaves at least a quarter of the RAM, and at least 8 "
                         "GiB, to the system. It is given in pages of 4 KiB: GiB times 262144",
-                        "echo 'options ttm pages_limit=PAGES' | sudo tee /etc/modprobe.d/ttm.conf"),
+                        "echo 'options ttm pages_limit=PAGES page_pool_size=PAGES' | sudo tee "
+                        "/etc/modprobe.d/ttm.conf"),
           sentence("Rebuild the initramfs."), reboot()};
 }
 

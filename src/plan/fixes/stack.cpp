@@ -3,8 +3,11 @@
 // card, written into a folder that the user names, or told. Nothing is downloaded or installed.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
 #include "base/text.h"
-#include "plan/diagnosed.h"
+#include "findings/stack_advice.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 #include "plan/fixes/stack_choice.h"
@@ -14,12 +17,19 @@ namespace {
 
 constexpr std::string_view id = "stack";
 
+// Where only root writes. The user has named the folder, so any other place is taken for their own.
+bool is_of_the_system(std::string_view path) {
+  constexpr std::array folders = {"/usr/", "/opt/", "/etc/", "/root/", "/var/lib/", "/srv/"};
+  return std::any_of(folders.begin(), folders.end(),
+                     [&](const char* folder) { return path.starts_with(folder); });
+}
+
 Step write(const FixSubject& subject, const std::string& path, std::string text, std::string what) {
   Step step;
   step.kind = StepKind::environment;
   step.what = std::move(what);
   step.action = FileEdit{path, std::nullopt, std::move(text), std::nullopt};
-  step.needs_root = needs_root(subject.options, path);
+  step.needs_root = needs_root(subject.options, path) && is_of_the_system(path);
   return step;
 }
 
@@ -79,11 +89,12 @@ Result<Change> make(const FixSubject& subject) {
 // Where check found that what is installed does not carry the card; elsewhere it is there to be
 // asked for.
 bool applies(const FixSubject& subject) {
-  for (const char* finding : {"wrong-wheel", "gfx-target-missing", "gfx-target-dropped",
-                              "python-too-new", "rocm-version-mismatch"}) {
-    if (is_diagnosed(subject.diagnosis, finding)) return choose_stack(subject).has_value();
-  }
-  return false;
+  const auto& diagnosis = subject.diagnosis;
+  const bool found =
+      (diagnosis.cause && findings::is_mended_by_stack(diagnosis.cause->id)) ||
+      std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
+                  [](const auto& one) { return findings::is_mended_by_stack(one.id); });
+  return found && choose_stack(subject).has_value();
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ bool take_device_wheels(const FixSubject& subject, const Target& target, StackCh
   choice.index = subject.tables.device_index;
   choice.python_versions = "3.11 or later";
   choice.python = "python3.12";
-  choice.remarks.push_back(fmt::format("AMD's own wheels include code for {}{}.", target.gfx,
+  choice.remarks.push_back(fmt::format("AMD's wheels (TheRock) include code for {}{}.", target.gfx,
                                        target.therock == knowledge::TheRock::ready
                                            ? " and are tested on it"
                                            : ", but are not tested on it"));
