@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Puts headroom's allocator into a program's PyTorch and ONNX Runtime. `headroom run --allocator` sets what this reads:
+"""Puts headroom's allocator into a program's PyTorch and ONNX Runtime, and its averager into torch.distributed. `headroom run
+--allocator` and `--ranks` (ranks.py) set what this reads:
 
     HEADROOM_TORCH_LIBRARY   the path of libheadroom_torch.so; without it PyTorch is left alone
     HEADROOM_ONNX_LIBRARY    the path of libheadroom_onnx.so; without it ONNX Runtime is left alone
@@ -23,6 +24,8 @@ def arrange():
     if onnx_library:
         call_after_import("onnxruntime.capi.onnxruntime_inference_collection",
                           lambda collection: _follow_sessions(collection, onnx_library))
+    if os.environ.get("HEADROOM_AVERAGER_LIBRARY"):
+        call_after_import("torch.distributed", _follow_ranks)
 
 
 _installed = []  # The library in PyTorch, once there is one.
@@ -48,6 +51,11 @@ def install(torch, library, split):
             _follow_loops(torch, library)
         except Exception as error:
             say(f"training loops run as they are: {error}")
+
+
+def _follow_ranks(distributed):
+    from headroom_inject.ranks import install
+    install(distributed)
 
 
 def _follow_sessions(collection, library):

@@ -111,13 +111,21 @@ void CommandOptions::add_to(CLI::App& command) {
       "screen (default: auto with --allocator, otherwise off). A command that takes more gets an "
       "out-of-memory error, or is ended before the machine freezes",
       "SIZE|auto|off");
+  add("--ranks", ranks,
+      "Start it N times, once for each GPU, with the environment of torchrun; torch.distributed "
+      "averages gradients through shared memory, without RCCL (default: 1). With auto, as many as "
+      "there are GPUs",
+      "N|auto");
+  add("--lost-rank", lost_rank,
+      "With --ranks: if a rank fails, stop the others (the default), or continue without it",
+      "stop|continue");
   add("--root", root, "Use the GPUs of this folder, which mirrors a machine; for tests", "DIR");
 }
 
 std::vector<std::string> CommandOptions::names() {
-  return {"--report",    "--name",  "--memory", "--device",   "--restarts",
-          "--back-off",  "--hang",  "--grace",  "--settings", "--keep-env",
-          "--allocator", "--split", "--guard",  "--root"};
+  return {"--report", "--name",  "--memory",    "--device",   "--restarts",  "--back-off",
+          "--hang",   "--grace", "--settings",  "--keep-env", "--allocator", "--split",
+          "--guard",  "--ranks", "--lost-rank", "--root"};
 }
 
 Result<supervisor::Policy> parse_policy(const CommandOptions& options) {
@@ -134,6 +142,31 @@ Result<supervisor::Policy> parse_policy(const CommandOptions& options) {
 Result<supervisor::Settings> parse_given(const CommandOptions& options) {
   if (options.settings.empty()) return supervisor::Settings{};
   return supervisor::parse_settings(options.settings);
+}
+
+Result<RankChoice> parse_ranks(const CommandOptions& options) {
+  RankChoice choice;
+  if (options.lost_rank != "stop" && options.lost_rank != "continue") {
+    return Error{Errc::invalid,
+                 fmt::format("--lost-rank: expected stop or continue, found \"{}\"",
+                             printable(options.lost_rank)),
+                 "--lost-rank continue"};
+  }
+  if (options.lost_rank == "continue") choice.lost = run::LostRank::continues;
+  if (options.ranks.empty()) {
+    if (choice.lost == run::LostRank::stop) return choice;
+    return Error{Errc::invalid, "--lost-rank: expected --ranks as well, because it is about them",
+                 "headroom run --ranks 2 --lost-rank continue -- CMD"};
+  }
+  const auto number = parse_u64(options.ranks);
+  if (options.ranks != "auto" && (!number || *number < 1 || *number > run::most_ranks)) {
+    return Error{Errc::invalid,
+                 fmt::format("--ranks: expected a number from 1 to {}, or auto, found \"{}\"",
+                             run::most_ranks, printable(options.ranks)),
+                 "--ranks 2"};
+  }
+  choice.ranks = static_cast<std::uint32_t>(number.value_or(0));
+  return choice;
 }
 
 // Without the allocator nobody asks before memory is taken: then it is done only where it was

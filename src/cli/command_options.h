@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "run/command/guard.h"
+#include "run/command/ranks.h"
 #include "supervisor/policy.h"
 #include "supervisor/settings.h"
 
@@ -27,6 +28,8 @@ struct CommandOptions {
   std::string settings;
   std::string split;
   std::string guard;
+  std::string ranks;
+  std::string lost_rank = "stop";
   std::string root = "/";
   bool keep_env = false;
   bool allocator = false;
@@ -42,5 +45,11 @@ Result<supervisor::Settings> parse_given(const CommandOptions& options);
 // Nothing if it was not typed.
 Result<std::optional<bool>> parse_split(const CommandOptions& options);
 Result<run::GuardChoice> parse_guard(const CommandOptions& options);
+
+struct RankChoice {
+  std::uint32_t ranks = 1;  // 0: as many as there are GPUs for jobs.
+  run::LostRank lost = run::LostRank::stop;
+};
+Result<RankChoice> parse_ranks(const CommandOptions& options);
 
 }  // namespace headroom::cli

@@ -45,6 +45,7 @@ void add_undo(CLI::App& app, Context& context);
 void add_history(CLI::App& app, Context& context);
 void add_reclaim(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
+void add_ranks(CLI::App& app, Context& context);
 void add_deploy(CLI::App& app, Context& context);
 void add_test(CLI::App& app, Context& context);
 void add_replay(CLI::App& app, Context& context);

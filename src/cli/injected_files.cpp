@@ -11,13 +11,15 @@
 namespace headroom::cli {
 namespace {
 
-Result<std::string> find(const std::string& program_folder, const std::string& relative) {
+Result<std::string> find(const std::string& program_folder, const std::string& relative,
+                         const std::string& option = "--allocator") {
   auto found = machine::real_path(program_folder + "/" + relative);
   if (found) return found;
   return Error{
       Errc::not_found,
-      fmt::format("--allocator: expected {}/{}, found nothing there", program_folder, relative),
-      "./dev install, which installs it; without --allocator the command runs unchanged"};
+      fmt::format("{}: expected {}/{}, found nothing there", option, program_folder, relative),
+      fmt::format("./dev install, which installs it{}; without {} the command runs unchanged",
+                  option == "--ranks" ? ", or the package libheadroom-averager1" : "", option)};
 }
 
 }  // namespace
@@ -35,6 +37,17 @@ Result<run::InjectedFiles> find_injected_files() {
                find(folder, HEADROOM_LIBRARIES_FROM_PROGRAMS "/libheadroom_preload.so"));
   HEADROOM_TRY(files.python_site,
                find(folder, HEADROOM_DATA_FROM_PROGRAMS "/headroom/python/site"));
+  return files;
+}
+
+Result<run::AveragerFiles> find_averager_files() {
+  HEADROOM_TRY(const std::string folder, machine::program_folder());
+  run::AveragerFiles files;
+  HEADROOM_TRY(
+      files.library,
+      find(folder, HEADROOM_LIBRARIES_FROM_PROGRAMS "/libheadroom_averager.so.1", "--ranks"));
+  HEADROOM_TRY(files.python_site,
+               find(folder, HEADROOM_DATA_FROM_PROGRAMS "/headroom/python/site", "--ranks"));
   return files;
 }
 

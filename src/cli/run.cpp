@@ -134,7 +134,9 @@ void add_training_options(CLI::App& command, TrainingOptions& options) {
 
 int count_own_words(int argc, const char* const* argv) {
   constexpr int first_option = 2;
-  if (argc < first_option || std::string_view(argv[1]) != "run") return argc;
+  if (argc < first_option) return argc;
+  const std::string_view command = argv[1];
+  if (command != "run" && command != "ranks") return argc;
   for (int i = first_option; i < argc; ++i) {
     if (std::string_view(argv[i]) == dashes) return i;
   }

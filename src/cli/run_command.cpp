@@ -3,18 +3,22 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/shell_quote.h"
+#include "base/text.h"
 #include "cli/command_history.h"
 #include "cli/injected_files.h"
 #include "cli/refuse_outputs.h"
 #include "cli/surroundings.h"
 #include "findings/diagnosis.h"
+#include "findings/job_gpus.h"
 #include "knowledge/trainer_flags.h"
 #include "machine/open_root.h"
 #include "machine/process_handle.h"
+#include "machine/program.h"
 #include "machine/writable_files.h"
 #include "probe/probe.h"
 #include "probe/read_occupancy.h"
@@ -89,8 +93,36 @@ Status read_ground(const CommandQuestion& question, const Context& context, Grou
   return Done{};
 }
 
+// As many as jobs would use of the GPUs here, or of those that were named.
+Result<std::uint32_t> count_ranks(const CommandQuestion& question, const RankChoice& choice,
+                                  const Ground& ground) {
+  if (choice.ranks > 0) return choice.ranks;
+  const auto named = split(question.options.devices, ',').size();
+  const std::size_t gpus = !question.options.devices.empty() ? named
+                           : ground.facts ? findings::job_gpus(*ground.facts).size()
+                                          : 0;
+  if (gpus > 0) return static_cast<std::uint32_t>(std::min<std::size_t>(gpus, run::most_ranks));
+  return Error{Errc::invalid, "--ranks auto: expected a GPU that jobs can use, found none",
+               "headroom check, or --ranks 2, which shares the processors"};
+}
+
+// The words that start the ranks; none for one.
+Result<std::vector<std::string>> make_launcher(const CommandQuestion& question,
+                                               const RankChoice& choice, const Ground& ground,
+                                               const supervisor::Policy& policy) {
+  HEADROOM_TRY(const std::uint32_t ranks, count_ranks(question, choice, ground));
+  if (ranks == 1) return std::vector<std::string>();
+  HEADROOM_TRY(const std::string program, machine::program_path());
+  return std::vector<std::string>{program,       "ranks",
+                                  "--count",     std::to_string(ranks),
+                                  "--lost-rank", question.options.lost_rank,
+                                  "--grace",     std::to_string(policy.grace.count()),
+                                  "--"};
+}
+
 Result<std::vector<std::string>> make_environment(const CommandQuestion& question,
-                                                  const Ground& ground, const Context& context) {
+                                                  const RankChoice& choice, const Ground& ground,
+                                                  const Context& context) {
   run::CommandEnvironment environment{run::to_variables(context.environment), {}};
   if (!question.options.devices.empty())
     HEADROOM_CHECK(run::set_devices(question.options.devices, ground.machine(), environment));
@@ -106,6 +138,10 @@ Result<std::vector<std::string>> make_environment(const CommandQuestion& questio
     environment.said.clear();
     HEADROOM_CHECK(run::inject_allocator(files, split, environment));
     for (const std::string& one : environment.said) context.printer.note(one);
+  }
+  if (choice.ranks != 1) {
+    HEADROOM_TRY(const auto files, find_averager_files());
+    HEADROOM_CHECK(run::inject_averager(files, choice.lost, environment));
   }
   return environment.variables;
 }
@@ -208,8 +244,10 @@ int supervise(const CommandQuestion& question, Ground& ground, run::SupervisedCo
               const Context& context) {
   const supervisor::CommandKey key{command.name, question.words, command.policy.memory,
                                    question.options.devices};
-  const report::RunWords words{shell_line(question.words), command.policy.memory,
-                               command.command.takes_micro(), question.options.allocator};
+  const report::RunWords words{
+      shell_line(question.words), command.policy.memory, command.command.takes_micro(),
+      question.options.allocator,
+      question.options.ranks.empty() ? "" : "--ranks " + question.options.ranks + " "};
   PrinterTalk talk(question, command.name, words, context);
   const run::SupervisedMachine machine{ground.root->files, ground.tables, ground.rules,
                                        ground.facts ? &*ground.facts : nullptr,
@@ -246,6 +284,8 @@ int run_command(const CommandQuestion& question, const Context& context) {
     return refuse_usage(context, split.error());
   if (const auto guard = parse_guard(question.options); !guard)
     return refuse_usage(context, guard.error());
+  const auto ranks = parse_ranks(question.options);
+  if (!ranks) return refuse_usage(context, ranks.error());
   if (const auto refused =
           refuse_outputs({{"--report", question.options.report}}, inputs_of(question), context))
     return *refused;
@@ -267,14 +307,17 @@ int run_command(const CommandQuestion& question, const Context& context) {
   if (const auto start = begin_from(learned, command->initial(), given, question.quiet, context)) {
     if (auto smaller = make(*start)) command = std::move(smaller);
   }
-  auto environment = make_environment(question, ground, context);
+  auto launcher = make_launcher(question, *ranks, ground, *policy);
+  if (!launcher) return refuse_usage(context, launcher.error());
+  auto environment = make_environment(question, *ranks, ground, context);
   if (!environment) return refuse_usage(context, environment.error());
   const auto guard = set_guard(question, ground, *environment, context);
   if (!guard) return refuse_usage(context, guard.error());
   policy->guard = *guard;
   set_totals(question, ground, *environment);
-  return supervise(question, ground, {*policy, *std::move(command), name, *std::move(environment)},
-                   context);
+  return supervise(
+      question, ground,
+      {*policy, *std::move(command), name, *std::move(environment), *std::move(launcher)}, context);
 }
 
 }  // namespace headroom::cli

@@ -2,11 +2,13 @@
 #include "machine/program.h"
 
 #include <fmt/format.h>
+#include <sched.h>
 #include <spawn.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -110,11 +112,21 @@ Result<ProgramAnswer> ask_program(const std::vector<std::string>& argv) {
   return answer;
 }
 
-Result<std::string> program_folder() {
+Result<std::string> program_path() {
   std::array<char, 4096> path{};
   const ssize_t length = ::readlink("/proc/self/exe", path.data(), path.size());
   if (length <= 0) return os_error(errno, "reading /proc/self/exe");
-  const std::string whole(path.data(), static_cast<std::size_t>(length));
+  return std::string(path.data(), static_cast<std::size_t>(length));
+}
+
+std::uint64_t usable_processors() {
+  cpu_set_t set{};
+  if (::sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<std::uint64_t>(std::max(1, CPU_COUNT(&set)));
+}
+
+Result<std::string> program_folder() {
+  HEADROOM_TRY(const std::string whole, program_path());
   return whole.substr(0, whole.rfind('/'));
 }
 

@@ -2,6 +2,7 @@
 // Running another program in the foreground.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,11 @@ struct ProgramAnswer {
   std::string output;
 };
 Result<ProgramAnswer> ask_program(const std::vector<std::string>& argv);
+
+// The path of the running program.
+Result<std::string> program_path();
+// How many processors this process may use (sched_getaffinity(2)); at least 1.
+std::uint64_t usable_processors();
 
 // The folder of the running program, without a slash at its end.
 Result<std::string> program_folder();

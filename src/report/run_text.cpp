@@ -162,10 +162,10 @@ std::string next_line(const RunReport& report, const RunWords& words) {
   const Attempt& last = last_of(report);
   if (has_stuck(report)) return "next: headroom reclaim";
   if (last.cause && last.cause->id == "fragmentation" && !words.has_allocator)
-    return "next: headroom run --allocator -- " + words.command;
+    return fmt::format("next: headroom run --allocator {}-- {}", words.ranks, words.command);
   if (last.out_of_memory && report.next_change && words.takes_settings)
-    return fmt::format("next: headroom run {} -- {}", settings_option(*report.next_change),
-                       words.command);
+    return fmt::format("next: headroom run {} {}-- {}", settings_option(*report.next_change),
+                       words.ranks, words.command);
   if (last.out_of_memory && !words.takes_settings)
     return "next: headroom run --settings micro=8 -- CMD, with {micro} instead of its batch size";
   if (last.cause) {
@@ -175,7 +175,8 @@ std::string next_line(const RunReport& report, const RunWords& words) {
   }
   const bool is_clear = last.cause && last.cause->id != "insufficient-evidence";
   if (is_clear) return "next: headroom check";
-  return fmt::format("next: headroom run --restarts 3 --report run.json -- {}", words.command);
+  return fmt::format("next: headroom run --restarts 3 --report run.json {}-- {}", words.ranks,
+                     words.command);
 }
 
 std::string fix_line(const supervisor::AttemptCause& cause) {

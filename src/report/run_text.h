@@ -17,6 +17,7 @@ struct RunWords {
   std::optional<Bytes> memory;  // The limit.
   bool takes_settings = false;  // A smaller micro changes the command.
   bool has_allocator = false;   // It runs on headroom's allocator.
+  std::string ranks = {};       // "--ranks 2 ", to be typed again; empty: one.
 };
 
 // "supervising train.py; its memory is limited to 8.00 GiB by a control group (version 2)".

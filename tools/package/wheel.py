@@ -68,7 +68,7 @@ def _place(path, data_folder):
 def make(stage, out, version, source):
     """Ends the program if something in it would not run on every system that the tag names."""
     info, data_folder = f"headroom-{version}.dist-info", f"headroom-{version}.data"
-    tree = stage.copy("wheel", ("headroom", "allocator"))
+    tree = stage.copy("wheel", ("headroom", "allocator", "averager"))
     writer = _Writer(out / f"headroom-{version}-py3-none-{symbols.TAG}.whl", stage.epoch, info)
     faults = []
     for file in files_of(source / "python/headroom"):

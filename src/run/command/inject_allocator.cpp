@@ -44,18 +44,24 @@ void preload_for_hip(const InjectedFiles& files, CommandEnvironment& environment
 
 }  // namespace
 
-Status inject_allocator(const InjectedFiles& files, std::optional<bool> split,
-                        CommandEnvironment& environment) {
-  if (files.python_site.find(':') != std::string::npos) {
+Status put_on_python_path(const std::string& folder, const std::string& option,
+                          std::vector<std::string>& variables) {
+  if (folder.find(':') != std::string::npos) {
     return Error{Errc::unsupported,
-                 fmt::format("--allocator: expected a folder without a colon, found {}; PYTHONPATH "
-                             "cannot hold it",
-                             files.python_site),
+                 fmt::format("{}: expected a folder without a colon, found {}; PYTHONPATH cannot "
+                             "hold it",
+                             option, folder),
                  "install headroom elsewhere: ./dev install PREFIX"};
   }
-  const auto had = value_of(environment.variables, python_path);
-  const bool any = had && !had->empty();
-  set(environment.variables, python_path, files.python_site + (any ? ":" + *had : ""));
+  const std::string had = value_of(variables, python_path).value_or("");
+  if ((had + ":").starts_with(folder + ":")) return Done{};
+  set(variables, python_path, folder + (had.empty() ? "" : ":" + had));
+  return Done{};
+}
+
+Status inject_allocator(const InjectedFiles& files, std::optional<bool> split,
+                        CommandEnvironment& environment) {
+  HEADROOM_CHECK(put_on_python_path(files.python_site, "--allocator", environment.variables));
   set(environment.variables, torch_variable, files.torch_library);
   set(environment.variables, onnx_variable, files.onnx_library);
   preload_for_hip(files, environment);

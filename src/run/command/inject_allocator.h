@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "run/command/environment.h"
@@ -20,6 +21,11 @@ struct InjectedFiles {
   std::string preload_library;  // libheadroom_preload.so, which opens it in programs that use HIP.
   std::string python_site;  // The folder whose sitecustomize.py puts the first two into programs.
 };
+
+// Puts a folder first on PYTHONPATH, once. Fails where it has a colon, which PYTHONPATH cannot
+// hold; `option` is what the message names.
+Status put_on_python_path(const std::string& folder, const std::string& option,
+                          std::vector<std::string>& variables);
 
 // Puts the folder first on PYTHONPATH and names the libraries in HEADROOM_TORCH_LIBRARY and
 // HEADROOM_ONNX_LIBRARY. `split`: whether a training step that runs out of memory is redone in

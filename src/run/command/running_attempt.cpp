@@ -95,7 +95,8 @@ Status RunningAttempt::open_relays() {
 
 Status RunningAttempt::start_tree(const std::vector<std::string>& argv) {
   machine::TreeOptions options;
-  options.argv = argv;
+  options.argv = host_.command.launcher;
+  options.argv.insert(options.argv.end(), argv.begin(), argv.end());
   options.environment = host_.command.environment;
   options.memory = host_.command.policy.memory;
   options.signals = &host_.signals;

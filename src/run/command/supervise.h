@@ -24,6 +24,8 @@ struct SupervisedCommand {
   supervisor::CommandTemplate command;
   std::string name;
   std::vector<std::string> environment;  // NAME=VALUE.
+  // Words that stand before the command's own when it is started: what starts its ranks.
+  std::vector<std::string> launcher = {};
 };
 
 // The machine that it runs on. All of it outlives the run.

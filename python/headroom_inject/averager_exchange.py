@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a process group asks of the averager, for tensors of any type: sums, and copies of one rank's bytes to all.
+
+The averager sums float32 and bfloat16 in the order of ranks, and copies any bits. All else is made of the two: sums of float16 in
+float32; sums of other types, minima and products from everybody's values, in the order of ranks too. So nothing depends on timing."""
+import ctypes
+
+import torch
+import torch.distributed as dist
+
+from headroom_inject.averager_library import BFLOAT16, BROADCAST, FLOAT32, SUM
+
+_TYPES = {torch.float32: FLOAT32, torch.bfloat16: BFLOAT16}
+_OPERATIONS = ("SUM", "AVG", "MIN", "MAX", "PRODUCT", "BAND", "BOR", "BXOR")
+_WORD = 4  # Bits are copied as float32, which nobody computes with.
+
+
+class Exchange:
+    """Used by one thread. `piece_bytes`: how much is exchanged at once; a multiple of 4,096."""
+
+    def __init__(self, averager, rank, ranks, piece_bytes):
+        self._averager, self._rank, self._ranks, self._piece_bytes = averager, rank, ranks, piece_bytes
+        memory = (ctypes.c_char * piece_bytes).from_address(averager.allocate(piece_bytes))
+        self._staging = torch.frombuffer(memory, dtype=torch.uint8)
+        self._pinned = False
+
+    def sum(self, tensor):
+        """In place, of float32 or bfloat16 on any device. If ranks were lost and the job goes on, what is missing is made up for in
+        proportion, so that a division by the number of ranks gives the mean of those present."""
+        flat = tensor.view(-1)
+        size = flat.element_size()
+        for piece in flat.split(self._piece_bytes // size):
+            present = self._run(piece, SUM, _TYPES[piece.dtype], piece.numel(), 0)
+            if 0 < present < self._ranks:
+                piece.mul_(self._ranks / present)
+
+    def broadcast(self, tensor, root):
+        """In place: the bytes of rank `root`'s contiguous tensor."""
+        flat = tensor.view(-1)
+        flat = (flat.view(torch.uint8) if flat.numel() else flat.new_empty(0, dtype=torch.uint8))
+        for piece in flat.split(self._piece_bytes):
+            self._run(piece, BROADCAST, FLOAT32, -(-piece.numel() // _WORD), root)
+
+    def _run(self, piece, kind, element, elements, root):
+        """Through the segment, whose memory the averager works on where it is."""
+        if piece.numel() == 0:
+            return self._ranks
+        self._pin(piece)
+        size = piece.numel() * piece.element_size()
+        staged = self._staging[:size].view(piece.dtype)
+        if kind == SUM or root == self._rank:
+            self._copy(staged, piece)
+        present = self._averager.run(kind, element, self._staging.data_ptr(), elements, root)
+        if kind == SUM or root != self._rank:
+            self._copy(piece, staged)
+        return present
+
+    @staticmethod
+    def _copy(target, source):
+        target.copy_(source, non_blocking=True)
+        for one in (target, source):
+            if one.is_cuda:
+                torch.cuda.current_stream(one.device).synchronize()
+
+    def _pin(self, piece):
+        """Copies from and to a GPU are then the driver's alone (cudaHostRegister, hipHostRegister). Without it they work too."""
+        if piece.is_cuda and not self._pinned:
+            self._pinned = True
+            torch.cuda.cudart().cudaHostRegister(self._staging.data_ptr(), self._staging.numel(), 0)
+
+    def gather(self, tensor):
+        """Everybody's contiguous tensor, stacked in the order of ranks."""
+        found = tensor.new_empty((self._ranks, *tensor.shape))
+        found[self._rank].copy_(tensor)
+        for root in range(self._ranks):
+            self.broadcast(found[root], root)
+        return found
+
+    def reduce(self, tensor, op):
+        """In place, by an operation of torch.distributed."""
+        name = next((one for one in _OPERATIONS if op == getattr(dist.ReduceOp, one)), str(op))
+        if name in ("SUM", "AVG") and tensor.dtype in (*_TYPES, torch.float16):
+            summed = tensor.float() if tensor.dtype == torch.float16 else tensor
+            self.sum(summed)
+            if name == "AVG":
+                summed /= self._ranks
+            if summed is not tensor:
+                tensor.copy_(summed)
+            return
+        tensor.copy_(_combine(self.gather(tensor), name))
+
+
+def _combine(rows, name):
+    """Of rows in the order of ranks."""
+    if name in ("SUM", "AVG"):
+        result = rows[0].clone()
+        for row in rows[1:]:
+            result = result | row if rows.dtype == torch.bool else result + row
+        return result / len(rows) if name == "AVG" else result
+    if name in ("MIN", "MAX"):
+        return rows.amin(0) if name == "MIN" else rows.amax(0)
+    steps = {"PRODUCT": torch.mul, "BAND": torch.bitwise_and, "BOR": torch.bitwise_or, "BXOR": torch.bitwise_xor}
+    if name not in steps:
+        raise RuntimeError(f"headroom: expected SUM, AVG, MIN, MAX, PRODUCT, BAND, BOR or BXOR, found {name}; run with "
+                           "HEADROOM_RANKS_BACKEND=keep, which leaves the script's own backend")
+    result = rows[0].clone()
+    for row in rows[1:]:
+        result = steps[name](result, row)
+    return result

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A process group of torch.distributed whose collectives go through headroom's averager: one machine, one segment of shared memory,
+no NCCL or RCCL and no peer copies. Each group has one thread that does its collectives in the order in which they were asked for,
+so that averages are made while the backward pass goes on."""
+import atexit
+import os
+import queue
+import threading
+import weakref
+
+import torch
+import torch.distributed as dist
+
+from headroom_inject.averager_exchange import Exchange
+from headroom_inject.averager_library import FAIL, FINISH, Averager
+
+_MOST_RANKS = 16
+_PIECE_BYTES = 8 << 20
+_SHARE_OF_SHM = 4  # A quarter of what is free at most: others need it too, DataLoaders for instance.
+
+
+def create(options, _backend_options=None):
+    """For torch.distributed.Backend.register_backend(…, extended_api=True)."""
+    return AveragerGroup(options.group_rank, options.group_size, options.store, options.timeout, options.group_id)
+
+
+def _choose_piece(store, rank, ranks):
+    """By rank 0 for all: as much as /dev/shm has room for. Containers often have 64 MiB."""
+    if rank == 0:
+        status = os.statvfs("/dev/shm")
+        room = status.f_bavail * status.f_frsize // (_SHARE_OF_SHM * ranks)
+        store.set("headroom/piece", str(max(4096, min(_PIECE_BYTES, room) // 4096 * 4096)))
+    return int(store.get("headroom/piece"))
+
+
+class AveragerGroup(dist.ProcessGroup):
+    def __init__(self, rank, ranks, store, timeout, group_id):
+        super().__init__(rank, ranks)
+        if ranks > _MOST_RANKS:
+            raise RuntimeError(f"headroom: expected at most {_MOST_RANKS} ranks, found {ranks}; run with "
+                               "HEADROOM_RANKS_BACKEND=keep, which leaves the script's own backend")
+        self._rank, self._ranks, self._store, self._sent = rank, ranks, store, {}
+        name = f"{os.environ.get('HEADROOM_RANKS_JOB', 'job')}.{group_id}"
+        piece = _choose_piece(store, rank, ranks)
+        policy = FINISH if os.environ.get("HEADROOM_RANKS_LOST") == "continue" else FAIL
+        timeout_ms = min(int(timeout.total_seconds() * 1000), 2**31)
+        averager = Averager(os.environ["HEADROOM_AVERAGER_LIBRARY"], _file_name(name), rank, ranks, 2 * piece, timeout_ms, policy)
+        self._asked = queue.SimpleQueue()
+        self._thread = threading.Thread(target=_serve, args=(self._asked, averager, Exchange(averager, rank, ranks, piece)),
+                                        name="headroom-averager", daemon=True)
+        self._thread.start()
+        atexit.register(_stop, weakref.ref(self))
+
+    def _do(self, action, result, tensors):
+        """Asks for action(exchange); returns the work, whose result it is."""
+        devices = sorted({one.device for one in tensors if one.is_cuda}, key=str)
+        future = torch.futures.Future(devices=devices) if devices else torch.futures.Future()
+        events = [(device, torch.cuda.current_stream(device).record_event()) for device in devices]
+        work = _Work(future, result)
+        self._asked.put((action, result, future, events))
+        return work
+
+    # Of one rank with itself, and of all with all.
+
+    def allreduce(self, tensors, opts=None):
+        op = opts.reduceOp if opts is not None else dist.ReduceOp.SUM
+        return self._do(lambda exchange: [_in_place(one, lambda t: exchange.reduce(t, op)) for one in tensors], tensors, tensors)
+
+    def allreduce_coalesced(self, tensors, opts=None):
+        return self.allreduce(tensors, opts)
+
+    def reduce(self, tensors, opts):
+        def act(exchange):
+            for one in tensors:
+                copy = one.contiguous().clone()
+                exchange.reduce(copy, opts.reduceOp)
+                if self._rank == opts.rootRank:
+                    one.copy_(copy)
+        return self._do(act, tensors, tensors)
+
+    def broadcast(self, tensors, opts):
+        return self._do(lambda exchange: [_in_place(one, lambda t: exchange.broadcast(t, opts.rootRank)) for one in tensors],
+                        tensors, tensors)
+
+    def barrier(self, opts=None):
+        return self.allreduce([torch.ones(1)])
+
+    # From each to all.
+
+    def allgather(self, outputs, inputs, opts=None):
+        def act(exchange):
+            for targets, source in zip(outputs, inputs):
+                for target, row in zip(targets, exchange.gather(source.contiguous())):
+                    target.copy_(row.view(target.shape))
+        return self._do(act, outputs, inputs)
+
+    def allgather_coalesced(self, outputs, inputs, opts=None):
+        return self.allgather([list(row) for row in zip(*outputs)], inputs, opts)
+
+    def _allgather_base(self, output, source, opts=None):
+        return self.allgather_into_tensor_coalesced([output], [source], opts)
+
+    def allgather_into_tensor_coalesced(self, outputs, inputs, opts=None):
+        def act(exchange):
+            for output, source in zip(outputs, inputs):
+                output.copy_(exchange.gather(source.contiguous()).view(output.shape))
+        return self._do(act, outputs, inputs)
+
+    def gather(self, outputs, inputs, opts):
+        def act(exchange):
+            for i, source in enumerate(inputs):
+                rows = exchange.gather(source.contiguous())
+                for target, row in zip(outputs[i] if self._rank == opts.rootRank else [], rows):
+                    target.copy_(row)
+        return self._do(act, outputs, inputs)
+
+    # From all to each.
+
+    def scatter(self, outputs, inputs, opts):
+        def act(exchange):
+            for i, output in enumerate(outputs):
+                rows = torch.stack([one.contiguous() for one in inputs[i]]) if self._rank == opts.rootRank else \
+                    output.new_empty((self._ranks, *output.shape))
+                exchange.broadcast(rows, opts.rootRank)
+                output.copy_(rows[self._rank])
+        return self._do(act, outputs, outputs)
+
+    def reduce_scatter(self, outputs, inputs, opts):
+        def act(exchange):
+            for output, sources in zip(outputs, inputs):
+                self._reduce_rows(exchange, output, torch.stack([one.contiguous() for one in sources]), opts.reduceOp)
+        return self._do(act, outputs, outputs)
+
+    def _reduce_scatter_base(self, output, source, opts):
+        return self.reduce_scatter_tensor_coalesced([output], [source], opts)
+
+    def reduce_scatter_tensor_coalesced(self, outputs, inputs, opts):
+        def act(exchange):
+            for output, source in zip(outputs, inputs):
+                self._reduce_rows(exchange, output, source.contiguous().clone().view(self._ranks, -1), opts.reduceOp)
+        return self._do(act, outputs, outputs)
+
+    def _reduce_rows(self, exchange, output, rows, op):
+        exchange.reduce(rows, op)
+        output.copy_(rows[self._rank].view(output.shape))
+
+    def alltoall(self, outputs, inputs, opts=None):
+        def act(exchange):
+            sizes = exchange.gather(torch.tensor([one.numel() for one in inputs]))
+            everything = torch.cat([one.reshape(-1) for one in inputs])
+            for root in range(self._ranks):
+                theirs = everything if root == self._rank else everything.new_empty(int(sizes[root].sum()))
+                exchange.broadcast(theirs, root)
+                begin = int(sizes[root, :self._rank].sum())
+                outputs[root].copy_(theirs[begin:begin + outputs[root].numel()].view(outputs[root].shape))
+        return self._do(act, outputs, inputs)
+
+    def alltoall_base(self, output, source, output_sizes, input_sizes, opts=None):
+        even = [len(output) // self._ranks] * self._ranks
+        return self.alltoall(list(output.split(output_sizes or even)), list(source.split(input_sizes or even)), opts)
+
+    # Between two. Through the store: slow, but no third rank has to take part.
+
+    def send(self, tensors, target, tag=0):
+        key = self._key(self._rank, target, tag)
+        self._store.set(key, b"".join(one.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes() for one in tensors))
+        return self._do(lambda exchange: None, tensors, [])
+
+    def recv(self, tensors, source, tag=0):
+        key = self._key(source, self._rank, tag)
+        data, at = torch.frombuffer(bytearray(self._store.get(key)), dtype=torch.uint8), 0
+        self._store.delete_key(key)
+        for one in tensors:
+            size = one.numel() * one.element_size()
+            one.copy_(data[at:at + size].view(one.dtype).view(one.shape))
+            at += size
+        return self._do(lambda exchange: None, tensors, [])
+
+    def _key(self, source, target, tag):
+        edge = (source, target, tag)
+        self._sent[edge] = self._sent.get(edge, 0) + 1
+        return f"headroom/{source}-{target}-{tag}-{self._sent[edge]}"
+
+    # The names of PyTorch's later versions.
+    all_gather_single, reduce_scatter_single = _allgather_base, _reduce_scatter_base
+    all_gather_single_coalesced, reduce_scatter_single_coalesced = allgather_into_tensor_coalesced, reduce_scatter_tensor_coalesced
+    all_to_all_single = alltoall_base
+
+    @property
+    def group_name(self):
+        """As torch.distributed knows it: a group without parts for each device keeps none itself."""
+        return dist.distributed_c10d._world.pg_names[self]
+
+    def getBackendName(self):  # noqa: N802 (PyTorch's name)
+        return "headroom"
+
+    def shutdown(self):
+        """Leaves the job once all that was asked for is done."""
+        if self._thread.is_alive():
+            self._asked.put(None)
+            self._thread.join()
+
+    abort = shutdown
+
+
+class _Work(dist.Work):
+    """PyTorch's own work around a future would return from wait() as if nothing had failed."""
+
+    def __init__(self, answer, result):
+        super().__init__()
+        self._answer, self._future, self._result = answer, answer.then(_unwrap), result
+
+    def wait(self, timeout=None):
+        answer = self._answer.wait()
+        if isinstance(answer, _Failure):
+            raise RuntimeError(str(answer.error)) from answer.error
+        return True
+
+    def is_completed(self):
+        return self._future.done()
+
+    def is_success(self):
+        try:
+            return self._future.done() and self._future.value() is not None
+        except RuntimeError:
+            return False
+
+    def get_future(self):
+        return self._future
+
+    def result(self):
+        return self._result
+
+
+class _Failure:
+    def __init__(self, error):
+        self.error = error
+
+
+def _unwrap(future):
+    """An exception of Future.set_exception is Python's alone: DDP, which waits in C++, would take it for a result. One that a
+    callback raises is everybody's."""
+    value = future.value()
+    if isinstance(value, _Failure):
+        raise value.error
+    return value
+
+
+def _in_place(tensor, action):
+    if tensor.is_contiguous():
+        action(tensor.detach())
+        return
+    copy = tensor.detach().contiguous()
+    action(copy)
+    tensor.detach().copy_(copy)
+
+
+def _file_name(name):
+    return "".join(one if one.isalnum() and one.isascii() or one in "._-" else "-" for one in name)[-64:]
+
+
+def _serve(asked, averager, exchange):
+    failure = None  # After it the ranks may have different values: nothing that follows could be trusted.
+    while (one := asked.get()) is not None:
+        action, result, future, events = one
+        try:
+            if failure is None:
+                with torch.no_grad(), _side_streams(events):
+                    action(exchange)
+                    future.set_result(result)
+        except Exception as error:
+            failure = _Failure(error)
+        if failure is not None:
+            future.set_result(failure)
+        del one, action, result, future, events
+    del exchange
+    averager.close()
+
+
+class _side_streams:  # noqa: N801 (used as a function)
+    """Each device's work goes on a stream of its own, behind what the tensors wait for."""
+
+    def __init__(self, events):
+        self._events, self._entered = events, []
+
+    def __enter__(self):
+        for device, event in self._events:
+            stream = torch.cuda.Stream(device)
+            stream.wait_event(event)
+            context = torch.cuda.stream(stream)
+            context.__enter__()
+            self._entered.append(context)
+
+    def __exit__(self, *exception):
+        for context in reversed(self._entered):
+            context.__exit__(*exception)
+
+
+def _stop(group):
+    if (alive := group()) is not None:
+        alive.shutdown()

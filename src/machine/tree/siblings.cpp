@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "machine/tree/siblings.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+#include "machine/descriptor.h"
+#include "machine/os_error.h"
+#include "machine/tree/launch.h"
+
+namespace headroom::machine {
+namespace {
+
+constexpr int shell_signal_base = 128;
+
+[[noreturn]] void become(Launch& launch, pid_t parent, int report) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // It was gone before that.
+  const LaunchFailure failure = launch.run();
+  while (::write(report, &failure, sizeof failure) < 0 && errno == EINTR) {
+  }
+  ::_exit(1);
+}
+
+// Nothing: the program runs.
+std::optional<LaunchFailure> read_failure(int from) {
+  LaunchFailure failure;
+  ssize_t count = 0;
+  do {
+    count = ::read(from, &failure, sizeof failure);
+  } while (count < 0 && errno == EINTR);
+  if (count != static_cast<ssize_t>(sizeof failure)) return std::nullopt;
+  return failure;
+}
+
+Result<pid_t> start_one(const SiblingCommand& command, const Signals& signals) {
+  Launch launch(command.argv, command.environment);
+  launch.held_back = signals.before();
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os_error(errno, "making a pipe");
+  Descriptor reading(ends[0]), writing(ends[1]);
+  const pid_t parent = ::getpid();
+  const pid_t child = ::fork();
+  if (child < 0) return os_error(errno, "starting " + command.argv.front());
+  if (child == 0) become(launch, parent, writing.get());
+  writing = Descriptor();
+  if (const auto failure = read_failure(reading.get())) {
+    ::waitpid(child, nullptr, 0);
+    return launch.explain(*failure);
+  }
+  return child;
+}
+
+TreeExit exit_of(int status) {
+  TreeExit exit;
+  if (WIFSIGNALED(status)) {
+    exit.signal = WTERMSIG(status);
+    exit.code = shell_signal_base + *exit.signal;
+    exit.dumped_core = WCOREDUMP(status);
+  } else {
+    exit.code = WEXITSTATUS(status);
+  }
+  return exit;
+}
+
+}  // namespace
+
+Result<Siblings> Siblings::start(const std::vector<SiblingCommand>& commands,
+                                 const Signals& signals) {
+  Siblings siblings;
+  for (const SiblingCommand& command : commands) {
+    HEADROOM_TRY(const pid_t pid, start_one(command, signals));
+    siblings.pids_.push_back(pid);
+  }
+  return siblings;
+}
+
+Siblings::~Siblings() {
+  send_all(SIGKILL);
+  for (const pid_t pid : pids_) {
+    if (pid > 0) ::waitpid(pid, nullptr, 0);
+  }
+}
+
+std::optional<SiblingExit> Siblings::next_exit() {
+  for (std::size_t i = 0; i < pids_.size(); ++i) {
+    int status = 0;
+    if (pids_[i] <= 0 || ::waitpid(pids_[i], &status, WNOHANG) != pids_[i]) continue;
+    SiblingExit ended{i, static_cast<std::uint64_t>(pids_[i]), exit_of(status)};
+    pids_[i] = -1;
+    ++ended_;
+    return ended;
+  }
+  return std::nullopt;
+}
+
+void Siblings::send_all(int signal) {
+  for (const pid_t pid : pids_) {
+    if (pid > 0) ::kill(pid, signal);
+  }
+}
+
+void end_by(int signal) {
+  const rlimit none{0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+  ::signal(signal, SIG_DFL);
+  sigset_t only{};
+  sigemptyset(&only);
+  sigaddset(&only, signal);
+  ::raise(signal);
+  pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
+  ::_exit(shell_signal_base + signal);  // It is one that does not end a process.
+}
+
+Result<int> free_loopback_port() {
+  const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof address;
+  auto* const named = reinterpret_cast<sockaddr*>(&address);
+  if (socket.get() < 0 || ::bind(socket.get(), named, length) != 0 ||
+      ::getsockname(socket.get(), named, &length) != 0)
+    return os_error(errno, "looking for a free port of 127.0.0.1");
+  return ntohs(address.sin_port);
+}
+
+}  // namespace headroom::machine

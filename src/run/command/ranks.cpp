@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/command/ranks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "machine/clock.h"
+#include "machine/process_handle.h"
+#include "machine/program.h"
+#include "machine/tree/siblings.h"
+#include "machine/tree/wait.h"
+#include "run/command/variables.h"
+
+namespace headroom::run {
+namespace {
+
+constexpr int child_signal = 17, kill_signal = 9, terminate_signal = 15;
+constexpr std::uint64_t ms_in_ns = 1'000'000;
+
+std::uint64_t now_ms() {
+  return machine::monotonic_ns() / ms_in_ns;
+}
+
+std::string how(const machine::TreeExit& exit) {
+  return exit.signal ? fmt::format("was ended by signal {}", *exit.signal)
+                     : fmt::format("ended with exit code {}", exit.code);
+}
+
+// The ranks while they run.
+class Ranks {
+ public:
+  Ranks(const RankJob& job, machine::Siblings siblings,
+        const std::function<void(const std::string&)>& say)
+      : job_(job), siblings_(std::move(siblings)), say_(say) {}
+
+  RanksEnd wait(machine::Signals& signals) {
+    while (siblings_.running() > 0) {
+      const std::array one{signals.descriptor()};
+      machine::wait_readable(one, until_kill());
+      while (const auto arrived = signals.next()) pass_on(*arrived);
+      while (const auto ended = siblings_.next_exit()) take(*ended);
+      if (kill_at_ && now_ms() >= *kill_at_) siblings_.send_all(kill_signal);
+    }
+    // Without the lost ones the job was done.
+    return any_completed_ && job_.lost == LostRank::continues ? RanksEnd{} : first_;
+  }
+
+ private:
+  std::optional<std::uint64_t> until_kill() const {
+    if (!kill_at_) return std::nullopt;
+    constexpr std::uint64_t again_ms = 100;
+    const std::uint64_t now = now_ms();
+    return *kill_at_ > now ? *kill_at_ - now : again_ms;
+  }
+
+  // The terminal has sent its own to every process already.
+  void pass_on(const machine::ArrivedSignal& arrived) {
+    if (arrived.number == child_signal || arrived.from_terminal) return;
+    siblings_.send_all(arrived.number);
+    constexpr std::array end_signals{1, 2, 3, 15};  // SIGHUP, SIGINT, SIGQUIT, SIGTERM.
+    asked_to_end_ = asked_to_end_ || std::find(end_signals.begin(), end_signals.end(),
+                                               arrived.number) != end_signals.end();
+  }
+
+  void take(const machine::SiblingExit& ended) {
+    if (ended.exit.code == 0) {
+      any_completed_ = true;
+      return;
+    }
+    const bool is_first = first_.code == 0;
+    if (is_first) first_ = {ended.exit.code, ended.exit.signal};
+    if (asked_to_end_ || kill_at_) return;  // The others end because of the first, or were asked.
+    const bool goes_on = job_.lost == LostRank::continues && siblings_.running() > 0;
+    say_(fmt::format("rank {} (PID {}) {}{}", ended.index, ended.pid, how(ended.exit),
+                     goes_on                   ? "; the others go on without it"
+                     : siblings_.running() > 0 ? "; the others are ended"
+                                               : ""));
+    if (goes_on || siblings_.running() == 0) return;
+    siblings_.send_all(terminate_signal);
+    kill_at_ = now_ms() + static_cast<std::uint64_t>(job_.grace.count());
+  }
+
+  const RankJob& job_;
+  machine::Siblings siblings_;
+  const std::function<void(const std::string&)>& say_;
+  std::optional<std::uint64_t> kill_at_;
+  bool asked_to_end_ = false;
+  bool any_completed_ = false;
+  RanksEnd first_;
+};
+
+}  // namespace
+
+Status inject_averager(const AveragerFiles& files, LostRank lost, CommandEnvironment& environment) {
+  HEADROOM_CHECK(put_on_python_path(files.python_site, "--ranks", environment.variables));
+  set(environment.variables, "HEADROOM_AVERAGER_LIBRARY", files.library);
+  set(environment.variables, "HEADROOM_RANKS_LOST",
+      lost == LostRank::continues ? "continue" : "stop");
+  return Done{};
+}
+
+std::vector<std::string> rank_environment(const RankJob& job, std::uint32_t rank, int port,
+                                          std::uint64_t processors) {
+  std::vector<std::string> environment = job.environment;
+  const std::string own = std::to_string(rank), all = std::to_string(job.ranks);
+  set(environment, "MASTER_ADDR", "127.0.0.1");
+  set(environment, "MASTER_PORT", std::to_string(port));
+  set(environment, "RANK", own);
+  set(environment, "LOCAL_RANK", own);
+  set(environment, "WORLD_SIZE", all);
+  set(environment, "LOCAL_WORLD_SIZE", all);
+  set(environment, "GROUP_RANK", "0");
+  // Two jobs may run at once, and one may follow another that was killed.
+  set(environment, "HEADROOM_RANKS_JOB", fmt::format("{}-{}", machine::own_pid(), port));
+  if (!value_of(environment, "OMP_NUM_THREADS")) {
+    set(environment, "OMP_NUM_THREADS",
+        std::to_string(std::max<std::uint64_t>(1, processors / job.ranks)));
+  }
+  return environment;
+}
+
+void end_as(const RanksEnd& end) {
+  machine::end_by(end.signal.value_or(terminate_signal));
+}
+
+Result<RanksEnd> run_ranks(const RankJob& job, const std::function<void(const std::string&)>& say) {
+  HEADROOM_TRY(machine::Signals signals, machine::Signals::take());
+  HEADROOM_TRY(const int port, machine::free_loopback_port());
+  std::vector<machine::SiblingCommand> commands;
+  for (std::uint32_t rank = 0; rank < job.ranks; ++rank) {
+    commands.push_back({job.argv, rank_environment(job, rank, port, machine::usable_processors())});
+  }
+  HEADROOM_TRY(machine::Siblings siblings, machine::Siblings::start(commands, signals));
+  return Ranks(job, std::move(siblings), say).wait(signals);
+}
+
+}  // namespace headroom::run
