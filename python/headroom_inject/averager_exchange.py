@@ -42,11 +42,13 @@ class Exchange:
             self._run(piece, BROADCAST, FLOAT32, -(-piece.numel() // _WORD), root)
 
     def _run(self, piece, kind, element, elements, root):
-        """Through the segment, whose memory the averager works on where it is."""
-        if piece.numel() == 0:
-            return self._ranks
-        self._pin(piece)
+        """Through the segment: the averager copies whole words of the processor's memory itself; all else is staged there."""
         size = piece.numel() * piece.element_size()
+        if size == 0:
+            return self._ranks
+        if not piece.is_cuda and size % _WORD == 0 and piece.data_ptr() % _WORD == 0:
+            return self._averager.run(kind, element, piece.data_ptr(), elements, root)
+        self._pin(piece)
         staged = self._staging[:size].view(piece.dtype)
         if kind == SUM or root == self._rank:
             self._copy(staged, piece)
