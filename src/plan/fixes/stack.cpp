@@ -19,7 +19,7 @@ constexpr std::string_view id = "stack";
 
 // Where only root writes. The user has named the folder, so any other place is taken for their own.
 bool is_of_the_system(std::string_view path) {
-  constexpr std::array folders = {"/usr/", "/opt/", "/etc/", "/root/", "/var/lib/", "/srv/"};
+  constexpr std::array folders = {"/usr/", "/opt/", "/etc/", "/var/lib/", "/srv/"};
   return std::any_of(folders.begin(), folders.end(),
                      [&](const char* folder) { return path.starts_with(folder); });
 }
