@@ -16,6 +16,7 @@ from headroom_inject.averager_library import FAIL, FINISH, Averager
 
 _MOST_RANKS = 16
 _PIECE_BYTES = 8 << 20
+_MOST_UNASKED = 64  # Nobody waits for more at once; those of whom nobody asks are forgotten in the end.
 _SHARE_OF_SHM = 4  # A quarter of what is free at most: others need it too, DataLoaders for instance.
 
 
@@ -40,6 +41,9 @@ class AveragerGroup(dist.ProcessGroup):
             raise RuntimeError(f"headroom: expected at most {_MOST_RANKS} ranks, found {ranks}; run with "
                                "HEADROOM_RANKS_BACKEND=keep, which leaves the script's own backend")
         self._rank, self._ranks, self._store, self._sent = rank, ranks, store, {}
+        # Works that nobody has asked yet: PyTorch up to 2.4 at least keeps of one that it was given in C++ only what C++ has, and
+        # would wait for ever for what only Python knows.
+        self._works = {}
         name = f"{os.environ.get('HEADROOM_RANKS_JOB', 'job')}.{group_id}"
         piece = _choose_piece(store, rank, ranks)
         policy = FINISH if os.environ.get("HEADROOM_RANKS_LOST") == "continue" else FAIL
@@ -56,7 +60,10 @@ class AveragerGroup(dist.ProcessGroup):
         devices = sorted({one.device for one in tensors if one.is_cuda}, key=str)
         future = torch.futures.Future(devices=devices) if devices else torch.futures.Future()
         events = [(device, torch.cuda.current_stream(device).record_event()) for device in devices]
-        work = _Work(future, result)
+        work = _Work(future, self._works)
+        self._works[id(work)] = work
+        if len(self._works) > _MOST_UNASKED:
+            self._works.pop(next(iter(self._works)))
         self._asked.put((action, result, future, events))
         return work
 
@@ -206,11 +213,12 @@ class AveragerGroup(dist.ProcessGroup):
 class _Work(dist.Work):
     """PyTorch's own work around a future would return from wait() as if nothing had failed."""
 
-    def __init__(self, answer, result):
+    def __init__(self, answer, works):
         super().__init__()
-        self._answer, self._future, self._result = answer, answer.then(_unwrap), result
+        self._answer, self._future, self._works = answer, answer.then(_unwrap), works
 
     def wait(self, timeout=None):
+        self._works.pop(id(self), None)
         answer = self._answer.wait()
         if isinstance(answer, _Failure):
             raise RuntimeError(str(answer.error)) from answer.error
@@ -226,10 +234,11 @@ class _Work(dist.Work):
             return False
 
     def get_future(self):
+        self._works.pop(id(self), None)
         return self._future
 
     def result(self):
-        return self._result
+        return self._future.value()
 
 
 class _Failure:
