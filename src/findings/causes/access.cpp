@@ -13,6 +13,12 @@ namespace {
 
 using logs::Observation;
 
+// AMD_LOG_LEVEL's lines, ":3:rocdevice.cpp :468 : …", and librocdxg's, "pid:1817 tid:0x7f2c …".
+bool is_of_runtimes_log(std::string_view line) {
+  const bool leveled = line.size() > 2 && line[0] == ':' && line[2] == ':';
+  return leveled || line.starts_with("pid:");
+}
+
 // A line further down is not taken for the command's output.
 constexpr std::uint64_t longest_output_lines = 60;
 
@@ -29,7 +35,7 @@ const Observation* torch_sees_none(const LogSubject& subject) {
     for (const std::string& line : asked->output) {
       const std::string_view answer = trim(line);
       if (answer == "False" || answer == ">>> False") return asked;
-      if (!answer.empty() && !answer.starts_with("```")) break;
+      if (!answer.empty() && !answer.starts_with("```") && !is_of_runtimes_log(answer)) break;
     }
   }
   return nullptr;

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/text.h"
+#include "findings/causes/bitsandbytes.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/contradiction.h"
 #include "findings/causes/recovery.h"
@@ -15,12 +15,6 @@ namespace headroom::findings {
 namespace {
 
 using logs::Observation;
-
-std::string wanted_backend(const Observation& seen) {
-  std::string backend(seen.value("backend"));
-  if (backend.empty()) backend = seen.value("asked");
-  return backend;
-}
 
 // The last sign of progress behind the line, if no other failure follows it.
 const Observation* work_after(const logs::Observations& log, const Observation& seen) {
@@ -43,7 +37,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* seen = library != nullptr ? library : told;
   if (seen == nullptr) seen = subject.log.first("native-call-missing");
   if (seen == nullptr) return std::nullopt;
-  const std::string backend = library != nullptr ? to_lower(wanted_backend(*library)) : "";
+  const std::string backend = library != nullptr ? library_asked_of(*library) : "";
   const bool amd = subject.scene.vendor && *subject.scene.vendor == Vendor::amd;
   const bool names_rocm = backend.starts_with("rocm") || backend.starts_with("hip") ||
                           (told != nullptr && told->text.find("ROCm") != std::string::npos);
@@ -58,6 +52,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   // bitsandbytes writes the error, its traceback included, to its log and lets the program go on.
   if (const Observation* on = work_after(subject.log, *seen)) {
     speak_against(bits, 0.3, show(subject, *on, "the program continues without it"));
+  }
+  if (const Observation* built = built_for_another(subject.log, backend)) {
+    speak_against(bits, 0.5, show(subject, *built, "it has a library, for another ROCm"));
   }
   const bool symbol = seen->text.find("undefined symbol") != std::string::npos;
   bits.title = symbol ? "The bitsandbytes library for ROCm is broken: a symbol is missing"

@@ -107,19 +107,19 @@ bool is_healthy(const LogSubject& subject) {
   if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   // Harmless lines alone do not clear a report of trouble.
-  const bool only_noise = subject.log.first_with(Role::progress) == nullptr;
+  const bool works = subject.log.first_with(Role::progress) != nullptr || did_its_work(subject.log);
+  const bool only_noise = !works;
   if (only_noise && said_to_do_no_harm(subject.log) == nullptr && tells_of_trouble(subject.log)) {
     return false;
   }
-  return subject.log.first_with(Role::progress) != nullptr ||
-         said_to_do_no_harm(subject.log) != nullptr || found_another_window(subject.log) ||
+  return works || said_to_do_no_harm(subject.log) != nullptr || found_another_window(subject.log) ||
          subject.log.first_with(Role::noise) != nullptr || is_plain_listing(subject.log) ||
          (subject.log.seen("firmware-load-failed") && subject.log.seen("amdgpu-initialized"));
 }
 
 Hypothesis conclude_healthy(const LogSubject& subject) {
   Hypothesis healthy;
-  const bool works = subject.log.first_with(Role::progress) != nullptr;
+  const bool works = subject.log.first_with(Role::progress) != nullptr || did_its_work(subject.log);
   const Observation* made_up = first_made_up_for(subject);
   const Observation* listed =
       subject.log.first_of({"said-to-work", "agent-name", "smi-finished", "mem-info-file"});
@@ -148,6 +148,14 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
   }
   if (subject.log.first_with(Role::noise) != nullptr) {
     healthy.reasons.emplace_back("The lines that look like errors are known to be harmless.");
+  }
+  if (const Observation* asked = computed_on_gpu(subject.log)) {
+    healthy.evidence.push_back(show(subject, *asked, "the GPU computed what this asks for"));
+  }
+  if (is_reached_in_wsl(subject.log)) {
+    healthy.reasons.emplace_back(
+        "WSL reaches the GPU through /dev/dxg. /dev/kfd, the module amdgpu and the SMI tools are "
+        "never there.");
   }
   add_evidence(subject, Role::progress, 3, healthy);
   add_evidence(subject, Role::noise, 6, healthy);

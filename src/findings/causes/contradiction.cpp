@@ -72,6 +72,19 @@ const Observation* failed_with_vulkan(const LogSubject& subject, const Hypothesi
   return has_rocm ? nullptr : vulkan;
 }
 
+// Where WSL's runtime lists the GPU, what WSL lacks of Linux's driver is nobody's trouble.
+bool weigh_reach_in_wsl(const LogSubject& subject, std::string_view cause, Hypothesis& hypothesis) {
+  constexpr std::string_view causes =
+      "host-without-kfd kfd-not-passed driver-not-loaded device-permission";
+  if (!names_cause(causes, cause) || !is_reached_in_wsl(subject.log)) return false;
+  const Observation* reached = subject.log.first("agent-name");
+  if (reached == nullptr) reached = computed_on_gpu(subject.log);
+  constexpr double keeps = 0.3;
+  speak_against(hypothesis, keeps,
+                show(subject, *reached, "the GPU is reached here, by WSL's way"));
+  return true;
+}
+
 // What holds for one of several GPUs says nothing about the others.
 bool may_be_another_gpu(const LogSubject& subject) {
   return subject.scene.gpus.size() > 1;
@@ -91,12 +104,14 @@ bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
   bool any = false;
   for (const Contradiction& one : contradictions) {
     const Observation* seen = subject.log.first(one.seen);
+    if (seen == nullptr && one.seen == "tensor-on-gpu") seen = computed_on_gpu(subject.log);
     // A line that the hypothesis itself rests on does not speak against it.
     if (seen == nullptr || !names_cause(one.causes, cause) || rests_on(hypothesis, *seen)) continue;
     if (one.seen != "kfd-refused" && may_be_another_gpu(subject)) continue;
     speak_against(hypothesis, one.keeps, show(subject, *seen, std::string(one.says)));
     any = true;
   }
+  any |= weigh_reach_in_wsl(subject, cause, hypothesis);
   if (!names_cause(of_rocms_code, cause)) return any;
   if (const Observation* vulkan = failed_with_vulkan(subject, hypothesis)) {
     constexpr double keeps = 0.3;

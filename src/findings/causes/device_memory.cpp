@@ -197,10 +197,15 @@ std::optional<Bytes> free_by_hip(const Observation& seen) {
   static const RE2 pair(R"([\[(](\d+(?:\.\d+)?), *(\d+(?:\.\d+)?)[\])])");
   static const RE2 plain(R"(\s*(\d+(?:\.\d+)?)[ \t]+(\d+(?:\.\d+)?)\s*)");
   double free = 0, total = 0;
-  const bool found =
+  bool found =
       RE2::PartialMatch(seen.text, pair, &free, &total) ||
       (!seen.output.empty() && (RE2::PartialMatch(seen.output.front(), pair, &free, &total) ||
                                 RE2::FullMatch(seen.output.front(), plain, &free, &total)));
+  // A runtime may print lines of its own first; a pair of bytes is like nothing else.
+  constexpr double least_bytes = 1e8;
+  for (std::size_t i = 1; !found && i < seen.output.size(); ++i) {
+    found = RE2::PartialMatch(seen.output[i], pair, &free, &total) && total >= least_bytes;
+  }
   if (!found || total <= 0) return std::nullopt;
   constexpr double gib = 1024.0 * 1024 * 1024, mib = 1024.0 * 1024;
   return Bytes{static_cast<std::uint64_t>(free * (total < 1024 ? gib : total < 1e8 ? mib : 1))};

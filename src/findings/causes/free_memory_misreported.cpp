@@ -97,6 +97,21 @@ Claim of_own_check(const LogSubject& subject, const DeviceMemory& memory) {
           {check, memory.hip_free->seen}};
 }
 
+// Whether two of ollama's lines are of the same GPU: its number and its target are the same, and no
+// setting between them changes what it has.
+bool is_same_gpu(const LogSubject& subject, const Observation& one, const Observation& other) {
+  const auto device_at = [&](const Observation& line) -> const Observation* {
+    for (const Observation* device : subject.log.of("ollama-device")) {
+      if (device->log == line.log && device->line == line.line) return device;
+    }
+    return nullptr;
+  };
+  const Observation *a = device_at(one), *b = device_at(other);
+  if (a == nullptr || b == nullptr || a->log != b->log) return false;
+  const bool changed = subject.log.any_of({"module-options", "pages-limit-file", "amd-ttm"});
+  return !changed && a->value("gfx") == b->value("gfx") && a->value("index") == b->value("index");
+}
+
 // ollama plans the next model with what the previous one left free, although that one has been
 // unloaded.
 Claim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
@@ -123,6 +138,25 @@ Claim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
           title,
           "After a restart it finds all of it, so nothing else had used it.",
           {plan, again}};
+}
+
+// ollama counts one GPU's memory twice, and differently: another release of it asks another layer.
+Claim of_two_totals(const LogSubject& subject) {
+  const auto lines = subject.log.of("ollama-memory");
+  for (const Observation* before : lines) {
+    for (const Observation* after : lines) {
+      if (!is_before(*before, *after) || !is_same_gpu(subject, *before, *after)) continue;
+      const auto more = amount_of(*before, "total"), less = amount_of(*after, "total");
+      if (!more || !less || part_of(*less, *more) > 0.75) continue;
+      return {0.7,
+              fmt::format("ollama counts {} on the GPU for which it counted {} before",
+                          to_string(*less), to_string(*more)),
+              "The GPU's memory did not shrink. The newer start asks another layer, which on an "
+              "integrated GPU may know the carve-out alone.",
+              {after, before}};
+    }
+  }
+  return {};
 }
 
 // ollama found the GPU, and read no memory for it.
@@ -155,8 +189,15 @@ Claim of_nothing_free(const LogSubject& subject, const DeviceMemory& memory) {
   const bool is_nothing = memory.hip_free && memory.hip_free->amount < 1_MiB;
   const bool is_held = !memory.holders.empty() || memory.vram_used || failed_allocation(subject);
   if (!is_nothing || is_held) return {};
+  if (const Observation* segment = subject.log.first("dxg-no-segment")) {
+    return {0.85,
+            fmt::format("HIP says that {} is free", to_string(memory.hip_free->amount)),
+            "In WSL the runtime asks Windows, found no figure for the card's memory, and counts it "
+            "as full.",
+            {memory.hip_free->seen, segment}};
+  }
   return {
-      0.6,
+      memory.no_processes != nullptr ? 0.75 : 0.6,
       fmt::format("HIP says that {} is free", to_string(memory.hip_free->amount)),
       "Nothing shows that another process holds the rest, and even a card in use has more left.",
       {memory.hip_free->seen}};
@@ -307,6 +348,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   keep_surest(claim, of_refusal(subject));
   keep_surest(claim, of_nonsense(subject));
   keep_surest(claim, of_no_memory(subject));
+  keep_surest(claim, of_two_totals(subject));
   keep_surest(claim, of_available_ram(memory));
   keep_surest(claim, of_own_check(subject, memory));
   keep_surest(claim, of_server_plan(subject, memory));

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 
+#include "facts/kernel_release.h"
 #include "findings/advice.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
@@ -109,6 +110,14 @@ bool too_old_by_name(const LogSubject& subject, Hypothesis& chip) {
   return true;
 }
 
+// RDNA 4 came to WSL with ROCm 6.4.1 and Adrenalin 25.6.1 (ROCm/legacy-rocm-build#4471).
+bool is_newer_than_wsls(const LogSubject& subject) {
+  const facts::Text& rocm = subject.scene.rocm;
+  const auto release = rocm ? facts::parse_kernel_version(*rocm) : std::nullopt;
+  return release && subject.scene.gfx().starts_with("gfx12") &&
+         facts::in_range(*release, {"0", "6.4.1"});
+}
+
 // WSL serves RDNA 3 and later alone (rocm.docs.amd.com: ROCm on Radeon and Ryzen, compatibility
 // matrices for WSL, 6.1.3 to 7.2; ROCm/legacy-rocm-build issues 3402 and 5631).
 bool not_in_wsl(const LogSubject& subject, Hypothesis& chip) {
@@ -116,15 +125,19 @@ bool not_in_wsl(const LogSubject& subject, Hypothesis& chip) {
       subject.log.first_of({"rocminfo-failed", "no-gpu-seen", "module-not-loaded"});
   const std::string gfx = subject.scene.gfx();
   if (failed == nullptr || platform_of(subject).platform != Platform::wsl) return false;
-  if (!gfx.starts_with("gfx9") && !gfx.starts_with("gfx10") && !gfx.starts_with("gfx8")) {
+  const bool too_new = is_newer_than_wsls(subject);
+  if (!too_new && !gfx.starts_with("gfx9") && !gfx.starts_with("gfx10") &&
+      !gfx.starts_with("gfx8")) {
     return false;
   }
   if (subject.log.seen("agent-name")) return false;
   chip.confidence = 0.78;
   chip.title = fmt::format("ROCm in WSL does not support {}", gpu_title(subject.scene));
   chip.reasons.emplace_back(
-      "AMD's runtime for WSL supports RDNA 3 and later. Older GPUs work with ROCm on Linux "
-      "itself.");
+      too_new ? "AMD's runtime for WSL lists RDNA 4 from ROCm 6.4.1 on, with a driver of the same "
+                "time on Windows."
+              : "AMD's runtime for WSL supports RDNA 3 and later. Older GPUs work with ROCm on "
+                "Linux itself.");
   chip.evidence = {show(subject, *failed), platform_of(subject).evidence};
   chip.alternatives.push_back(
       {"host-without-kfd", 0.2, "ls -l /dev/dxg; echo $HSA_ENABLE_DXG_DETECTION"});

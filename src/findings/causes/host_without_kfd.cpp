@@ -7,6 +7,7 @@
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/contradiction.h"
+#include "findings/causes/recovery.h"
 #include "findings/causes/release_comparison.h"
 #include "logs/describe.h"
 
@@ -91,10 +92,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const KfdNode node = kfd_node(subject);
   if (engine != nullptr) {
     host.reasons.emplace_back(
-        "The container engine looks for the node on the system where it runs, and does not find "
-        "it.");
+        engine->value("below").empty()
+            ? "The container engine looks for the node on the system where it runs, and does not "
+              "find it."
+            : "The host's own files, seen from a container, have no such node.");
     host.evidence.push_back(show(subject, *engine));
-    host.confidence = sign.platform != Platform::native ? 0.92 : node.line != nullptr ? 0.85 : 0.6;
+    host.confidence = sign.platform != Platform::native ? 0.92
+                      : !engine->value("below").empty() ? 0.88  // Somebody looked at the host.
+                      : node.line != nullptr            ? 0.85
+                                                        : 0.6;
     if (node.line != nullptr) {
       host.reasons.emplace_back("The host has /dev/kfd, so the engine does not run on the host.");
       host.evidence.push_back(show(subject, *node.line, "the host's own node"));
@@ -108,8 +114,14 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
         (sign.platform == Platform::windows && !container_engine(subject.scene).empty());
     if (lost == nullptr || !foreign) return std::nullopt;
     // The GPU was reached, so the way to it is there.
-    if (sign.platform == Platform::wsl && subject.log.seen("agent-name")) return std::nullopt;
+    const bool reached = subject.log.seen("agent-name") || is_reached_in_wsl(subject.log);
+    if (sign.platform == Platform::wsl && reached) return std::nullopt;
     host.confidence = lost->id() == "no-gpu-seen" ? 0.55 : 0.75;
+    // WSL's own runtime started and listed what it has, so /dev/kfd is not what it lacks.
+    constexpr double of_its_own_runtime = 0.4;
+    if (sign.platform == Platform::wsl && subject.log.seen("rocminfo-done")) {
+      host.confidence = of_its_own_runtime;
+    }
     if (const Observation* first = subject.log.first("wsl-1")) {
       host.confidence = confidence::proven;
       host.reasons.emplace_back("WSL 1 has no devices, so no program in it can reach a GPU.");

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/causes/recovery.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 
+#include "base/text.h"
 #include "findings/causes/exception_chain.h"
 
 namespace headroom::findings {
@@ -78,11 +81,24 @@ bool is_refused_to_a_client(const Observations& log, const Observation& failure)
   });
 }
 
+// Whether the line reports that WSL lacks what it never has.
+bool is_normal_in_wsl(const Observations& log, const Observation& failure) {
+  const auto is_of_linux = [](const Observation& one) {
+    return one.id() == "kfd-absent" || one.id() == "module-not-loaded" ||
+           one.id() == "no-driver-version-file";
+  };
+  if (!is_of_linux(failure) && !is_vague(failure)) return false;
+  const bool told = std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
+    return one.log == failure.log && one.line == failure.line && is_of_linux(one);
+  });
+  return told && is_reached_in_wsl(log);
+}
+
 // Whether another signature knows the same line as harmless.
 bool is_known_as_harmless(const Observations& log, const Observation& failure) {
   // rocminfo looks for a module; a driver that is built into the kernel is none.
   if (failure.id() == "module-not-loaded" && log.seen("kfd-added")) return true;
-  if (is_refused_to_a_client(log, failure)) return true;
+  if (is_refused_to_a_client(log, failure) || is_normal_in_wsl(log, failure)) return true;
   const bool doubtful = is_vague(failure) || failure.id() == "python-exception";
   return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
     if (one.log != failure.log || one.line != failure.line) return false;
@@ -166,7 +182,26 @@ bool is_at_work(const Observations& log) {
   return log.count_of("prompt-started") > log.count_of("prompt-executed");
 }
 
+const Observation* computed_on_gpu(const Observations& log) {
+  static const RE2 number(R"((?:True )?-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)");
+  for (const Observation* asked : log.of("gpu-work-typed")) {
+    for (const std::string& line : asked->output) {
+      if (line.find("Traceback") != std::string::npos) break;
+      const std::string_view printed = trim(line);
+      if (RE2::FullMatch(re2::StringPiece(printed.data(), printed.size()), number)) return asked;
+    }
+  }
+  return nullptr;
+}
+
+bool is_reached_in_wsl(const Observations& log) {
+  // What is reached outside of a container says nothing about its inside.
+  if (!log.seen("wsl-words") || log.any_of({"engine-lacks-kfd", "container-command"})) return false;
+  return log.seen("agent-name") || computed_on_gpu(log) != nullptr;
+}
+
 bool did_its_work(const Observations& log) {
+  if (computed_on_gpu(log) != nullptr) return true;
   return std::any_of(log.all().begin(), log.all().end(), [](const Observation& one) {
     return is_one_of(finishes, one.id()) || is_one_of(gpu_results, one.id());
   });

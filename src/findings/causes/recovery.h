@@ -29,6 +29,14 @@ const logs::Observation* standing_failure(const logs::Observations& log);
 // Whether the program says that it began a job, and says nothing about its end.
 bool is_at_work(const logs::Observations& log);
 
+// The typed line of Python that had a number computed on the GPU, and got it; nullptr if there is
+// none.
+const logs::Observation* computed_on_gpu(const logs::Observations& log);
+
+// Whether the log is of the Windows Subsystem for Linux, and the GPU was reached there: then the
+// absence of /dev/kfd, of the kernel module and of what the SMI tools need is as it should be.
+bool is_reached_in_wsl(const logs::Observations& log);
+
 // Whether the job reached its end or a GPU's results were seen; a server's start alone is not
 // enough.
 bool did_its_work(const logs::Observations& log);

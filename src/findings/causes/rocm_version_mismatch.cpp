@@ -9,9 +9,11 @@
 #include "base/text.h"
 #include "facts/kernel_text.h"
 #include "findings/causes/access.h"
+#include "findings/causes/bitsandbytes.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/failed_allocation.h"
 #include "findings/causes/libraries.h"
+#include "findings/causes/wsl_runtime.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -120,8 +122,8 @@ std::optional<Hypothesis> find_symbol(const LogSubject& subject, const Observati
       is_mangled_of_rocm(seen.text) ||
       contains_any(seen.text,
                    {"symbol: hip", "symbol: __hip", "symbol: roc", "symbol: hsa", "symbol: amd",
-                    "symbol: rsmi_", "symbol: miopen", "ncclComm", "3c103hip", "libroc", "libhip",
-                    "libhsa", "libMIOpen", "librccl", "libamd", "/opt/rocm"});
+                    "symbol: rsmi_", "symbol: miopen", "symbol: nccl", "3c103hip", "libroc",
+                    "libhip", "libhsa", "libMIOpen", "librccl", "libamd", "/opt/rocm"});
   const bool of_torch =
       contains_any(seen.text, {"_ZN3c10", "_ZNK3c10", "_ZN2at", "_ZNK2at", "_ZN5torch", "c10_hip"});
   if (!of_rocm && !of_torch) return std::nullopt;
@@ -258,53 +260,20 @@ std::optional<Hypothesis> find_lent_library(const LogSubject& subject) {
   return std::nullopt;
 }
 
-// Wheels of download.pytorch.org name ROCm by two numbers, "2.8.0+rocm6.4"; those of AMD, among
-// them the ones for WSL, by three or more ("+rocm7.2.1.lw.git…").
-bool is_release_of_pytorch_org(const Scene& scene) {
-  static const RE2 two_numbers(R"(\d+\.\d+)");
-  return scene.torch_rocm && RE2::FullMatch(*scene.torch_rocm, two_numbers);
-}
-
-// In WSL the runtime that a wheel brings may know /dev/kfd alone, while rocminfo takes the
-// system's, which knows /dev/dxg.
-std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
-  const logs::Observations& log = subject.log;
-  if (platform_of(subject).platform != Platform::wsl) return std::nullopt;
-  const Observation* agent = log.last("agent-name");
-  // What the system's runtime saw before an update says nothing about the one that fails now.
-  const Observation* refused = log.last("rocminfo-failed");
-  if (agent != nullptr && refused != nullptr && is_before(*agent, *refused)) agent = nullptr;
-  const Observation* lost = torch_sees_none(subject);
-  if (lost == nullptr) lost = log.first("no-gpu-seen");
-  if (lost == nullptr || !subject.scene.torch_rocm) return std::nullopt;
-  // Where no agent is shown, an index that has no wheels for WSL still tells.
-  const Observation* index = log.first("torch-wheel-index");
-  const bool plain_wheel = index != nullptr && !log.seen("rocminfo-failed") &&
-                           index->text.find("download.pytorch.org") != std::string::npos;
-  const Observation* shown = agent != nullptr ? agent : plain_wheel ? index : nullptr;
-  const bool named_plain = !log.seen("rocminfo-failed") && is_release_of_pytorch_org(subject.scene);
-  if (shown == nullptr && !named_plain) return std::nullopt;
-  Hypothesis mismatch = make(subject, *lost);
-  mismatch.confidence = agent != nullptr ? 0.82 : 0.6;
-  mismatch.title = "The ROCm runtime in PyTorch's package does not support WSL";
+// bitsandbytes was built with the system's ROCm, and asks for the library of the one that PyTorch
+// was built for.
+std::optional<Hypothesis> find_bitsandbytes(const LogSubject& subject, const Observation& seen) {
+  const std::string asked = library_asked_of(seen);
+  const Observation* built = built_for_another(subject.log, asked);
+  if (built == nullptr) return std::nullopt;
+  Hypothesis mismatch = make(subject, seen);
+  mismatch.confidence = 0.88;
+  mismatch.title = fmt::format("bitsandbytes was built for {}, and PyTorch asks for {}",
+                               built->value("built"), asked);
   mismatch.reasons.emplace_back(
-      "PyTorch loads its own copy of libhsa-runtime64.so, which looks for /dev/kfd. The system's "
-      "runtime, which rocminfo uses, supports /dev/dxg.");
-  mismatch.evidence.push_back(
-      shown == nullptr
-          ? show(subject.scene.torch_rocm, "a wheel from pytorch.org, which is not built for WSL")
-          : show(subject, *shown,
-                 agent != nullptr ? "the system's runtime sees the GPU"
-                                  : "a wheel that is not built for WSL"));
-  mismatch.evidence.push_back(platform_of(subject).evidence);
-  mismatch.fix = {sentence("Install the PyTorch wheels that AMD builds for WSL (from "
-                           "repo.radeon.com, rocm-rel-7.2.1 or later)."),
-                  sentence("Or move torch/lib/libhsa-runtime64.so away, so that the system's copy "
-                           "is loaded. Both must be from the same ROCm release."),
-                  sentence_with("Before ROCm 7.13, also set this variable",
-                                "export HSA_ENABLE_DXG_DETECTION=1")};
-  mismatch.alternatives = {
-      {"host-without-kfd", 0.15, "echo $HSA_ENABLE_DXG_DETECTION, in the shell of the job"}};
+      "bitsandbytes names its library after the ROCm that it was built with, and looks for the one "
+      "that PyTorch was built for.");
+  mismatch.evidence.push_back(show(subject, *built, "the library that is there"));
   return mismatch;
 }
 
@@ -352,6 +321,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   take(find_runtime_for_wsl(subject));
   take(find_lent_library(subject));
+  for (const auto* seen : subject.log.of("bitsandbytes-library")) {
+    take(find_bitsandbytes(subject, *seen));
+  }
   take(find_torchvision(subject));
   take(find_bitcode(subject));
   take(find_older_compiler(subject));

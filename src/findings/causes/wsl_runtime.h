@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// ROCm in WSL: the runtime that reaches the GPU there, and one that does not.
+#pragma once
+
+#include <optional>
+
+#include "findings/causes/cause_rule.h"
+
+namespace headroom::findings {
+
+// In WSL the runtime that a wheel brings may know /dev/kfd alone, while rocminfo takes the
+// system's, which knows /dev/dxg.
+std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject);
+
+}  // namespace headroom::findings
