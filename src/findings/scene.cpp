@@ -84,6 +84,19 @@ struct Readers {
   SettingReader settings;
 };
 
+// `env | grep NAME` that prints nothing: what an earlier line says of the variable does not reach
+// programs, such as a variable of the shell that is not exported.
+void drop_absent(const logs::Observation& asked, Scene& scene) {
+  const std::string name(asked.value("variable"));
+  const bool printed =
+      std::any_of(asked.output.begin(), asked.output.end(),
+                  [&](const std::string& line) { return line.find(name) != std::string::npos; });
+  if (printed || name.empty()) return;
+  std::erase_if(scene.settings, [&](const facts::Setting& one) {
+    return one.name.find(name) != std::string::npos;
+  });
+}
+
 // Whatever a signature's id is, these are the names of its values: gfx, gpu, device (PCI id), vram,
 // ram, rocm, torch, torch_rocm, python, kernel, distro or system, cpu, container, setting and
 // value, options.
@@ -110,6 +123,7 @@ void add_observation(Scene& scene, const Observation& seen, const GpuTables& tab
   }
   if (seen.id() == "container-prompt") take(scene.machine.container, Text("docker", source));
   if (seen.id() == "windows-words") take(scene.machine.distribution, Text("Windows", source));
+  if (seen.id() == "env-asked") drop_absent(seen, scene);
   for (facts::Setting& setting : readers.settings.read(seen)) {
     scene.settings.push_back(std::move(setting));
   }
@@ -196,7 +210,8 @@ void add_stated(Scene& scene, const facts::Stated& stated, const GpuTables& tabl
     if (!found.torch.empty()) take(scene.torch, Text(found.torch, source));
     if (!found.rocm.empty()) take(scene.torch_rocm, Text(found.rocm, source));
   }
-  if (const Text env = stated.get("env")) {
+  const Text env = stated.get("env");
+  if (env && !says_unexported(*env)) {
     for (auto setting : facts::parse_snippet(env, facts::Scope::given)) {
       // The words around it tell whether it was in force or only tried.
       if (says_tried(*env)) setting.source.text = *env;

@@ -111,6 +111,11 @@ std::string distribution_id_of(std::string_view name) {
   return "";
 }
 
+bool says_unexported(std::string_view stated) {
+  static const RE2 unexported(R"((?i)\b(?:not|never|without|n['’]t) (?:\w+ )?export)");
+  return RE2::PartialMatch(piece(stated), unexported);
+}
+
 bool says_tried(std::string_view stated) {
   static const RE2 tried(
       R"((?i)\b(?:tried|tries|trying|with(?: and|/| or) ?without|did(?: not|n't) help)\b)");

@@ -30,6 +30,8 @@ TorchVersion torch_in(std::string_view text);
 std::string distribution_id_of(std::string_view name);
 // Whether a person says of settings that they were only tried: "X=1 tried", "with and without X=1".
 bool says_tried(std::string_view stated);
+// Whether stated settings are said to be a shell's own, which programs do not get.
+bool says_unexported(std::string_view stated);
 // False for "none", "bare metal" and the like.
 bool is_container(std::string_view stated);
 

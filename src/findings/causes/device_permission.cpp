@@ -79,6 +79,40 @@ bool groups_differ(const LogSubject& subject, Hypothesis& access) {
   return true;
 }
 
+// Likewise for a render node alone, which is all that video and graphics need.
+bool render_groups_differ(const LogSubject& subject, Hypothesis& access) {
+  const UserGroups user = user_groups(subject);
+  const Observation* failed = standing_failure(subject.log);
+  if (user.line == nullptr || user.root || failed == nullptr || kfd_node(subject).line != nullptr) {
+    return false;
+  }
+  // A number without a name may be the node's group.
+  const bool unnamed = std::any_of(user.names.begin(), user.names.end(),
+                                   [](const auto& name) { return parse_u64(name).has_value(); });
+  for (const Observation* node : subject.log.of("device-node")) {
+    const std::string group(node->value("group"));
+    // The plus is of an access list, which lets whoever sits at the machine open the node.
+    const bool listed =
+        node->text.find(std::string(node->value("mode")) + '+') != std::string::npos;
+    const bool closed = !listed && node->value("node").starts_with("renderD") &&
+                        !node->value("mode").empty() && !node->value("mode").ends_with("rw-");
+    if (!closed || unnamed || group == "root") continue;
+    if (std::find(user.names.begin(), user.names.end(), group) != user.names.end()) continue;
+    access.title = fmt::format("/dev/dri/{} belongs to the group {}, and this user is not a member",
+                               node->value("node"), group);
+    access.reasons.push_back(fmt::format(
+        "The node's mode is {}: its owner {} and its group {} may open it. The user's groups are "
+        "{}.",
+        node->value("mode"), node->value("owner"), group, join(user.names, ", ")));
+    access.evidence = {show(subject, *node, "who may open it"),
+                       show(subject, *user.line, "the user's groups"), show(subject, *failed)};
+    access.confidence = 0.7;
+    advise(subject, group, access);
+    return true;
+  }
+  return false;
+}
+
 bool kfd_refused(const LogSubject& subject, Hypothesis& access) {
   const Observation* refused = subject.log.first("kfd-refused");
   if (refused == nullptr) refused = subject.log.first("selinux-denied");
@@ -236,7 +270,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (works_with_group(subject, access)) return access;
   if (groups_differ(subject, access) || kfd_refused(subject, access) ||
       group_not_mapped(subject, access) || process_refused(subject, access) ||
-      passed_and_not_opened(subject, access) || seen_in_sysfs_only(subject, access)) {
+      passed_and_not_opened(subject, access) || seen_in_sysfs_only(subject, access) ||
+      render_groups_differ(subject, access)) {
     return access;
   }
   const Observation* lost = gpu_not_seen(subject);

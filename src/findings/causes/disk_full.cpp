@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // disk-full: some program reports ENOSPC. The message proves it but does not name the file system.
-// The kernel returns the same error for shared memory and for file watches, which are other limits.
+// The kernel returns the same error for shared memory, for file watches, and for address space that
+// a device's window does not find, which are other limits.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
@@ -11,10 +13,19 @@ namespace {
 
 using logs::Observation;
 
+// Whether a driver of a device on the PCI bus says it: of its own memory or its windows. A disk's
+// controller does not know how full the file system is.
+bool is_of_pci(const Observation& seen) {
+  static const RE2 words(
+      R"((?i)\b[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.\d\b|\[drm\b|\bresiz\w+ BAR|\bBAR ?\d|bridge window)");
+  return RE2::PartialMatch(seen.text, words);
+}
+
 bool is_of_disks(const Observation& seen) {
+  if (is_of_pci(seen)) return false;
   const std::string text = to_lower(seen.text);
-  for (const std::string_view other :
-       {"/dev/shm", "inotify", "file watch", "shared memory", "shmget", "sem_open", "cgroup"}) {
+  for (const std::string_view other : {"/dev/shm", "inotify", "file watch", "shared memory",
+                                       "shmget", "sem_open", "cgroup", "epoll", "keyring"}) {
     if (text.find(other) != std::string::npos) return false;
   }
   return true;

@@ -174,6 +174,11 @@ std::optional<FailedAllocation> failed_allocation(const LogSubject& subject) {
   return failed;
 }
 
+bool is_no_size(const std::optional<Bytes>& asked) {
+  constexpr Bytes none_has{std::uint64_t{1} << 50};
+  return asked && *asked >= none_has;
+}
+
 bool is_before(const Observation& one, const Observation& other) {
   return std::pair(one.log, one.line) < std::pair(other.log, other.line);
 }

@@ -36,6 +36,8 @@ std::vector<FailedAllocation> failed_allocations(const logs::Observations& log);
 // other lines: the card's size, the buffers that the job already had.
 std::optional<FailedAllocation> failed_allocation(const LogSubject& subject);
 
+// Whether it is more than any machine has: 1 PiB and more. Such a number was computed wrongly.
+bool is_no_size(const std::optional<Bytes>& asked);
 bool is_before(const logs::Observation& one, const logs::Observation& other);
 // Whether the job did more of its work after this.
 bool recovered(const logs::Observations& log, const logs::Observation& failure);

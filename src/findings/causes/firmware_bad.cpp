@@ -7,6 +7,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/contradiction.h"
 #include "findings/causes/crash_signs.h"
+#include "findings/causes/failed_allocation.h"
 #include "findings/causes/told_story.h"
 #include "logs/describe.h"
 
@@ -122,6 +123,43 @@ std::optional<Hypothesis> find_missing_file(const LogSubject& subject) {
   return missing;
 }
 
+// The GPU's security processor checks what the driver gives it, and refuses a file whose signature
+// is not of this chip, or that was damaged (linux: amdgpu_psp.c). After a reset it may refuse any.
+std::optional<Hypothesis> find_refused(const LogSubject& subject) {
+  const logs::Observation* refused = subject.log.first("firmware-refused");
+  if (refused == nullptr) return std::nullopt;
+  const logs::Observation* reset =
+      subject.log.first_of({"gpu-reset", "ring-timeout", "device-lost"});
+  const bool after_reset = reset != nullptr && is_before(*reset, *refused);
+  std::string_view block;
+  for (const logs::Observation* one : subject.log.of("firmware-refused")) {
+    if (block.empty()) block = one->value("block");
+  }
+  Hypothesis bad;
+  bad.confidence = after_reset ? 0.3 : 0.72;
+  bad.title = fmt::format("The GPU's security processor refuses the firmware{}",
+                          block.empty() ? std::string() : fmt::format(" of {}", block));
+  bad.reasons = {
+      "The driver found the file and handed it over, and the chip did not start it. So the file "
+      "is not the right one for this chip, or is broken. What it drives stays off: DMCUB is the "
+      "display's controller, SDMA and MEC are copies and compute.",
+      "Such files come with linux-firmware, and every update may change them."};
+  for (const logs::Observation* one : subject.log.of("firmware-refused")) {
+    if (bad.evidence.size() < 3) bad.evidence.push_back(show(subject, *one, logs::describe(*one)));
+  }
+  if (const logs::Observation* package = subject.log.first("firmware-package")) {
+    bad.evidence.push_back(show(subject, *package, "the package that brings it"));
+  }
+  bad.fix = {sentence("Go back to the release of linux-firmware (amd-gpu-firmware, "
+                      "linux-firmware-amdgpu) before the last update, rebuild the initramfs, and "
+                      "reboot."),
+             sentence("Or update it, if there is a newer one: a bad file is soon replaced."),
+             sentence("See what was changed: grep -i firmware /var/log/pacman.log "
+                      "/var/log/apt/history.log; rpm -qa --last | grep -i firmware")};
+  bad.alternatives = {{"kernel-too-old", 0.2, "the same firmware with another kernel"}};
+  return bad;
+}
+
 std::optional<Hypothesis> find_any(const LogSubject& subject) {
   const CrashSigns signs = find_crash_signs(subject.log);
   if (signs.of_gpu() != nullptr) {
@@ -132,6 +170,7 @@ std::optional<Hypothesis> find_any(const LogSubject& subject) {
     // A person tells in own words that it faults or hangs.
     if (auto known = find_known(subject, signs, *died)) return known;
   }
+  if (auto refused = find_refused(subject)) return refused;
   return find_missing_file(subject);
 }
 

@@ -9,6 +9,8 @@
 #include "findings/causes/crash_signs.h"
 #include "findings/causes/device_memory.h"
 #include "findings/causes/failed_allocation.h"
+#include "findings/causes/gpu_code.h"
+#include "findings/causes/hipblaslt.h"
 #include "findings/causes/raised_in.h"
 #include "logs/describe.h"
 
@@ -122,8 +124,43 @@ Sign kept_outside(const LogSubject& subject) {
           itself->seen};
 }
 
+// Finds a request that no job makes: its size was computed wrongly, or read from the wrong place.
+Sign nonsense_asked(const logs::Observations& log) {
+  for (const FailedAllocation& failed : failed_allocations(log)) {
+    if (!is_no_size(failed.asked)) continue;
+    return {failed.seen, confidence::possible,
+            fmt::format("The program asks for {}, which is no size of anything",
+                        to_string(*failed.asked)),
+            "No machine has that much, and no job needs it: the number is wrong before the GPU is "
+            "asked."};
+  }
+  return {};
+}
+
+// Finds a library that is used although a variable switches it off.
+Sign used_all_the_same(const LogSubject& subject) {
+  const Observation* refused = refused_when_off(subject);
+  if (refused == nullptr) return {};
+  return {refused, 0.75, "The framework takes hipBLASLt although it is switched off",
+          "The variable that switches it off is set, and the framework uses it all the same."};
+}
+
+// Finds code for the GPU that the runtime does not find because of a space in its path.
+Sign lost_by_path(const LogSubject& subject) {
+  const Observation* spaced = hidden_by_path(subject);
+  if (spaced == nullptr) return {};
+  return {subject.log.first_of({"no-binary-for-gpu", "invalid-device-function"}), 0.7,
+          "ROCm does not find code that is there: the program's path has a space",
+          "ROCm 6's runtime cannot open its code below such a path, and then says that there is "
+          "none for this GPU. Move the program to a path without spaces.",
+          spaced};
+}
+
 Sign strongest(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
+  if (Sign path = lost_by_path(subject); path.line != nullptr) return path;
+  if (Sign forced = used_all_the_same(subject); forced.line != nullptr) return forced;
+  if (Sign size = nonsense_asked(log); size.line != nullptr) return size;
   if (Sign slip = list_with_a_slip(log); slip.line != nullptr) return slip;
   const bool admitted = log.seen("report-a-bug");
   if (const auto* line = log.first("internal-assert")) {

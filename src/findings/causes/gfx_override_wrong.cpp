@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/gpu_code.h"
+#include "findings/causes/recovery.h"
 #include "findings/causes/told_topics.h"
 #include "logs/describe.h"
 
@@ -43,6 +44,10 @@ double weigh(const LogSubject& subject, Risk risk, bool symptom) {
   switch (risk) {
     case Risk::dangerous:
       if (failed_in_python_alone(subject)) return 0.2;
+      // The job got its result with it, whatever somebody complains of.
+      if (!symptom && did_its_work(subject.log) && standing_failure(subject.log) == nullptr) {
+        return 0.2;
+      }
       return symptom ? 0.9 : failed || tells_of_trouble(subject.log) ? 0.55 : 0.2;
     case Risk::medium:
       return symptom ? 0.3 : 0.1;

@@ -144,6 +144,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (!code->add_on && dropped_target(subject, code->gfx) != nullptr) return std::nullopt;
   Hypothesis missing;
   missing.confidence = code->confidence;
+  constexpr double if_hidden = 0.4;
+  if (hidden_by_path(subject) != nullptr) missing.confidence *= if_hidden;
   const auto forced = find_override(subject);
   // Then the line is about the target that the override names.
   const bool is_dangerous = forced && forced->judged.risk == knowledge::Risk::dangerous;

@@ -337,4 +337,17 @@ std::string describe_gpu(const LogSubject& subject, const std::string& gfx) {
   return gfx;
 }
 
+const Observation* hidden_by_path(const LogSubject& subject) {
+  const Observation* spaced = subject.log.first("spaced-path");
+  if (spaced == nullptr || !subject.log.any_of({"no-binary-for-gpu", "invalid-device-function"})) {
+    return nullptr;
+  }
+  // The target that the job runs as has to be one that builds carry.
+  const facts::Setting* setting = override_setting(subject.scene);
+  const auto pretended =
+      setting != nullptr ? knowledge::target_of_override(setting->value) : std::nullopt;
+  const std::string gfx = pretended.value_or(subject.scene.gfx());
+  return is_carried_today(subject.tables.target(gfx)) ? spaced : nullptr;
+}
+
 }  // namespace headroom::findings

@@ -46,4 +46,9 @@ const knowledge::Target* dropped_target(const LogSubject& subject, const std::st
 // "gfx1032 (RX 6600)" as far as it is known.
 std::string describe_gpu(const LogSubject& subject, const std::string& gfx);
 
+// The line with a path of the program that has a space in it, where code for the GPU should be
+// there and is not found: ROCm 6's runtime opens such a file by another name
+// (ROCm/legacy-rocm-build#3894, #4329, #4478). nullptr if that is not the case.
+const logs::Observation* hidden_by_path(const LogSubject& subject);
+
 }  // namespace headroom::findings

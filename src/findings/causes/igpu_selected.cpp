@@ -161,6 +161,26 @@ bool is_in_use(const LogSubject& subject, const SceneGpu& integrated, const Devi
          used->text.find("AMD arch") != std::string::npos;
 }
 
+// Whether PyTorch dies without a word at its first work on a card that its wheels have code for,
+// while the runtime lists an integrated GPU that they have none for: the process loads its code for
+// both.
+bool is_crash_beside_igpu(const LogSubject& subject, const SceneGpu& discrete,
+                          const SceneGpu& integrated) {
+  const logs::Observations& log = subject.log;
+  const auto agents = log.of("agent-name");
+  const auto is_listed = [&](const SceneGpu& gpu) {
+    return std::any_of(agents.begin(), agents.end(),
+                       [&](const Observation* one) { return one->value("gfx") == gpu.gfx; });
+  };
+  const bool of_torch = subject.scene.torch || subject.scene.torch_rocm ||
+                        log.any_of({"device-in-use", "torch-device", "torch-sees-gpu"});
+  const bool other_sign = log.any_of({"crash-frame", "rocm-crash-frame", "gpu-page-fault",
+                                      "memory-access-fault", "traceback", "training-step"});
+  return of_torch && !other_sign && log.seen("segfault") && is_listed(discrete) &&
+         is_listed(integrated) && card_is_in_wheels(subject, discrete) &&
+         !card_is_in_wheels(subject, integrated);
+}
+
 struct Signs {
   const Observation* image = nullptr;
   const Observation* crash = nullptr;
@@ -301,7 +321,8 @@ std::optional<Hypothesis> find_by_targets(const LogSubject& subject) {
   const bool in_use = is_in_use(subject, *integrated, devices);
   Signs signs{subject.log.first("kernel-image-refused"), subject.log.first("gpu-crash"),
               subject.log.first("torch-tiny-gpu")};
-  if (signs.first() == nullptr && in_use) signs.crash = subject.log.first("segfault");
+  const bool beside = is_crash_beside_igpu(subject, *discrete, *integrated);
+  if (signs.first() == nullptr && (in_use || beside)) signs.crash = subject.log.first("segfault");
   if (signs.first() == nullptr || masked(subject, devices, *signs.first())) return std::nullopt;
   // If the card itself lacks code, the cause is another.
   const std::string failing = failing_target(subject);
@@ -309,6 +330,8 @@ std::optional<Hypothesis> find_by_targets(const LogSubject& subject) {
   Hypothesis pick;
   judge(subject, signs, *discrete, in_use, pick);
   if (guessed) doubt(signs, pick);
+  constexpr double least_beside = 0.42;
+  if (beside && !guessed) pick.confidence = std::max(pick.confidence, least_beside);
   constexpr double keeps = 0.3;
   if (fails_without_it(subject, devices, *signs.first())) pick.confidence *= keeps;
   const Observation* cured = cure(subject, devices, *signs.first());

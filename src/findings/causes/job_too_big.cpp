@@ -41,6 +41,7 @@ Claim of_figures(const FailedAllocation& failed, const Reading& reading, double 
   const std::string card = failed.capacity ? to_string(*failed.capacity) : "the card";
   switch (reading.shortfall) {
     case Shortfall::larger_than_card:
+      if (is_no_size(failed.asked)) return {};
       return {reading.sure * trust,
               fmt::format("The job asks for {} at once, and the card has {}", asked, card),
               reading.sum, failed.seen};

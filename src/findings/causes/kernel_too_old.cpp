@@ -219,11 +219,40 @@ bool older_than_chip(const LogSubject& subject, Hypothesis& kernel) {
   return false;
 }
 
+// hipMemGetInfo() asks the compute driver for what is free, with a call that came with version 1.9
+// of its interface, in about Linux 6.0 (linux: include/uapi/linux/kfd_ioctl.h; ollama/ollama#3840).
+bool lacks_memory_query(const LogSubject& subject, Hypothesis& kernel) {
+  const Observation* asked = nullptr;
+  constexpr std::uint64_t near = 3;
+  for (const Observation* refused : subject.log.of("hip-invalid-call")) {
+    if (refused->value("error") != "invalid argument") continue;
+    for (const Observation* one : subject.log.of("mem-get-info")) {
+      const bool follows = one->log == refused->log && one->line >= refused->line;
+      if (follows && one->line - refused->line <= near) asked = refused;
+    }
+  }
+  const facts::Text& running = subject.scene.machine.kernel;
+  const auto version = running ? facts::parse_kernel_version(*running) : std::nullopt;
+  if (asked == nullptr || (version && !facts::in_range(*version, {"0", "6.0"}))) return false;
+  kernel.confidence = version ? 0.82 : 0.4;
+  kernel.title = fmt::format("The compute driver of {} cannot say how much memory is free",
+                             kernel_name(subject.scene));
+  kernel.reasons.emplace_back(
+      "hipMemGetInfo() needs a call that the driver has since about Linux 6.0, unless AMD's DKMS "
+      "driver is installed. Without it HIP answers \"invalid argument\".");
+  kernel.evidence.push_back(show(subject, *asked));
+  if (version) kernel.evidence.push_back(show(running, "the running kernel"));
+  kernel.alternatives.push_back({"framework-bug", 0.2, "uname -r; modinfo amdgpu | grep ^version"});
+  advise(subject, "6.0", kernel);
+  return true;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis kernel;
   if (older_than_runtime(subject, kernel) || lacks_device(subject, kernel) ||
       lacks_chip(subject, kernel) || fails_on_one_kernel(subject, kernel) ||
-      known_bad(subject, kernel) || older_than_chip(subject, kernel)) {
+      known_bad(subject, kernel) || older_than_chip(subject, kernel) ||
+      lacks_memory_query(subject, kernel)) {
     if (const facts::Text& now = subject.scene.kernel_now) {
       kernel.fix.insert(kernel.fix.begin(),
                         sentence(fmt::format("Run it again first. The machine has Linux {} now, "
@@ -246,7 +275,7 @@ constinit const CauseRule kernel_too_old_cause = {
     .fix = "Boot a newer kernel, with the firmware that belongs to it.",
     .explains =
         "driver-not-loaded device-permission ttm-cap uma-carveout-small job-too-big gpu-hang "
-        "free-memory-misreported gpu-unsupported",
+        "free-memory-misreported gpu-unsupported framework-bug crash-loop",
     .find = find,
 };
 

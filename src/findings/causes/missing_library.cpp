@@ -289,10 +289,29 @@ std::optional<Hypothesis> find_header(const LogSubject& subject) {
   return missing;
 }
 
+// koboldcpp learns what GPU there is from other programs (koboldcpp.py: fetch_gpu_properties).
+std::optional<Hypothesis> find_tool(const LogSubject& subject) {
+  const Observation* blind = subject.log.first("kobold-sees-no-gpu");
+  const Observation* tool = subject.log.first("tool-missing");
+  if (blind == nullptr || tool == nullptr) return std::nullopt;
+  Hypothesis missing = make(
+      subject, *tool, 0.6,
+      fmt::format("{} is not installed, which the program asks for the GPU", tool->value("tool")));
+  missing.reasons.emplace_back(
+      "The program starts this tool to see which GPU there is. Without it, it takes the CPU.");
+  missing.evidence.push_back(show(subject, *blind, logs::describe(*blind)));
+  missing.fix = {sentence("Install the tool and Vulkan's loader and driver: vulkan-tools, "
+                          "vulkan-icd-loader or libvulkan1, vulkan-radeon or mesa-vulkan-drivers."),
+                 look("vulkaninfo --summary", "(must list the card)"),
+                 sentence("Or choose back-end and layers by hand: --usevulkan --gpulayers 99")};
+  missing.alternatives = {{"backend-unavailable", 0.25, "--help: which back-ends this build has"}};
+  return missing;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
   for (auto* search : {find_library, find_module, find_platform_module, find_unnamed,
-                       find_kernel_folder, find_other, find_header}) {
+                       find_kernel_folder, find_other, find_header, find_tool}) {
     auto found = search(subject);
     if (found && (!best || found->confidence > best->confidence)) best = std::move(found);
   }

@@ -134,6 +134,35 @@ std::optional<Hypothesis> find_nightly(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// The kernel says that the process died in one of ROCm's libraries that compute or compile. What a
+// program gives them does not crash them, so it is their fault, or the fault of two that do not
+// fit.
+std::optional<Hypothesis> find_crash_inside(const LogSubject& subject) {
+  static const RE2 inside(
+      R"(segfault at .* in (lib(?:amd_comgr|hiprtc|rocblas|hipblaslt|MIOpen|rccl)\.so[\w.]*))");
+  for (const Observation* frame : subject.log.of("rocm-crash-frame")) {
+    std::string library;
+    if (!RE2::PartialMatch(frame->text, inside, &library)) continue;
+    Hypothesis regression;
+    regression.confidence = 0.55;
+    regression.title = fmt::format("ROCm's {} crashes", library);
+    regression.reasons = {
+        "The process died inside ROCm's library, in work that the program left to it. Another "
+        "release of ROCm is the way out, if no package was mixed in from one."};
+    regression.evidence = {show(subject, *frame)};
+    regression.fix = {
+        sentence("Try the release of ROCm before this one, and the newest one. A container has "
+                 "its own, and changes nothing on the machine: rocm/dev-ubuntu-24.04:VERSION"),
+        sentence("See whether all packages are of one release: rpm -qa | grep -i rocm, or dpkg -l "
+                 "| grep -i rocm")};
+    regression.alternatives = {
+        {"rocm-version-mismatch", 0.2, "ls -d /opt/rocm*; ldd PROGRAM | grep -iE 'hip|rocm|comgr'"},
+        {"framework-bug", 0.15, "the same program in a container with another ROCm"}};
+    return regression;
+  }
+  return std::nullopt;
+}
+
 // What a comparison shows, in words.
 struct Shown {
   double confidence = 0;
@@ -227,6 +256,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     return compared ? compared : find_upgraded(subject);
   }
   if (auto said = find_said(subject, *failure)) return said;
+  if (!compared) compared = find_crash_inside(subject);
   return compared ? compared : find_upgraded(subject);
 }
 

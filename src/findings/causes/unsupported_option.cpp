@@ -7,6 +7,7 @@
 #include "findings/causes/aiter.h"
 #include "findings/causes/cache_advice.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/hipblaslt.h"
 #include "findings/causes/raised_in.h"
 #include "logs/describe.h"
 
@@ -147,6 +148,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       if (seen == nullptr && !one->is_remark()) seen = one;
     }
     if (seen == nullptr || (best && best->confidence >= sure_of(subject, form))) continue;
+    const bool is_off =
+        form.id == std::string_view("hipblaslt-refused") && refused_when_off(subject) != nullptr;
+    if (is_off) continue;
     Hypothesis option;
     option.confidence = sure_of(subject, form);
     option.title = form.title;

@@ -46,7 +46,12 @@ const Observation* find_installed_for_cuda(const logs::Observations& log) {
   static const RE2 of_nvidia(R"(\bnvidia-(?:cublas|cudnn|cuda-\w+|nccl|cusparse|cufft)\b)");
   const Observation* installed = log.last("pip-installs-torch");
   if (installed == nullptr || installed->text.find("+rocm") != std::string::npos) return nullptr;
-  if (!RE2::PartialMatch(installed->text, of_nvidia)) return nullptr;
+  // pip names what it fetches line by line, and a long list of what it installed may be cut short.
+  const auto fetched = log.of("nvidia-packages");
+  const bool came_along =
+      std::any_of(fetched.begin(), fetched.end(),
+                  [installed](const Observation* one) { return is_before(*one, *installed); });
+  if (!came_along && !RE2::PartialMatch(installed->text, of_nvidia)) return nullptr;
   const auto& all = log.all();
   const bool is_gone = std::any_of(all.begin(), all.end(), [installed](const Observation& one) {
     const bool tells = one.id() == "pip-removes-torch" ||
