@@ -19,7 +19,7 @@ class AddressTable {
 
   // Requires: `address` is not 0 and not in the map.
   void insert(Address address, Value value) {
-    if ((size_ + 1) * 2 > slots_.size()) grow();
+    if (size_ * 4 > mask_) grow();
     place(address, value);
     ++size_;
   }
@@ -45,7 +45,7 @@ class AddressTable {
     const Value taken = slots_[gap].value;
     for (std::size_t i = next(gap); slots_[i].address != 0; i = next(i)) {
       const std::size_t wanted = home(slots_[i].address);
-      const bool reaches_gap = ((i - wanted) & mask()) >= ((i - gap) & mask());
+      const bool reaches_gap = ((i - wanted) & mask_) >= ((i - gap) & mask_);
       if (!reaches_gap) continue;
       slots_[gap] = slots_[i];
       gap = i;
@@ -65,7 +65,9 @@ class AddressTable {
   }
 
  private:
-  // A power of two, like every size of the table.
+  // A power of two, like every size of the table. A quarter of the slots is used at most: with
+  // more, searches have one step or two as chance will have it, and a wrong guess costs more than a
+  // step.
   static constexpr std::size_t initial_slots = 1024;
 
   struct Slot {
@@ -73,12 +75,11 @@ class AddressTable {
     Value value = none;
   };
 
-  std::size_t mask() const { return slots_.size() - 1; }
-  std::size_t next(std::size_t i) const { return (i + 1) & mask(); }
+  std::size_t next(std::size_t i) const { return (i + 1) & mask_; }
   std::size_t home(Address address) const {
     // Fibonacci hashing of the granule number.
     return static_cast<std::size_t>(((address / granule_bytes) * 0x9E3779B97F4A7C15U) >> 32U) &
-           mask();
+           mask_;
   }
   void place(Address address, Value value) {
     std::size_t i = home(address);
@@ -88,12 +89,14 @@ class AddressTable {
   void grow() {
     std::vector<Slot> old(slots_.size() * 2);
     old.swap(slots_);
+    mask_ = slots_.size() - 1;
     for (const Slot& slot : old) {
       if (slot.address != 0) place(slot.address, slot.value);
     }
   }
 
   std::vector<Slot> slots_;
+  std::size_t mask_ = initial_slots - 1;  // The number of slots, less one.
   std::size_t size_ = 0;
 };
 

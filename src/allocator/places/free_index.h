@@ -3,10 +3,15 @@
 // lowest address. Sizes fall into bins (exact below 32 KiB, then 32 per power of two) with a bitmap
 // over them, and a treap within each bin orders by (bytes, address). A bin rarely has more than a
 // few members, so the usual cost is two bit scans, and the worst is logarithmic.
+//
+// The segment that came last is in no bin but kept in front of them. Often it is what is taken
+// next, because a free grows into it or a block is cut off it, and then no bin is touched.
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <utility>
 
 #include "allocator/places/segment.h"
 
@@ -16,20 +21,39 @@ class FreeIndex {
  public:
   explicit FreeIndex(SegmentTable& segments) : segments_(&segments) { roots_.fill(no_segment); }
 
-  void insert(SegmentId id);
+  void insert(SegmentId id) {
+    if (front_ != no_segment) put(front_);
+    front_ = id;
+  }
   // Requires: the segment is in this index, and has the size and address that it was inserted with.
-  void erase(SegmentId id);
+  void erase(SegmentId id) {
+    if (front_ == id)
+      front_ = no_segment;
+    else
+      remove(id);
+  }
 
-  SegmentId best_fit(std::uint64_t bytes) const;
-  bool empty() const { return summary_ == 0; }
+  SegmentId best_fit(std::uint64_t bytes) const {
+    const SegmentId found = summary_ != 0 ? best_in_bins(bytes) : no_segment;
+    if (front_ == no_segment || (*segments_)[front_].bytes < bytes) return found;
+    return found == no_segment || before(front_, found) ? front_ : found;
+  }
+  bool empty() const { return summary_ == 0 && front_ == no_segment; }
   SegmentId largest() const;
 
   // Calls visit(SegmentId) for each segment of at least `bytes`, in order of size. `visit` must not
   // change the index.
   template <class Visit>
   void for_each_from(std::uint64_t bytes, Visit&& visit) const {
+    SegmentId front =
+        front_ != no_segment && (*segments_)[front_].bytes >= bytes ? front_ : no_segment;
+    const auto in_order = [&](SegmentId id) {
+      if (front != no_segment && before(front, id)) visit(std::exchange(front, no_segment));
+      visit(id);
+    };
     for (std::size_t bin = next_bin(bin_of(bytes)); bin < bin_count; bin = next_bin(bin + 1))
-      for_each_in(roots_[bin], bytes, visit);
+      for_each_in(roots_[bin], bytes, in_order);
+    if (front != no_segment) visit(front);
   }
 
  private:
@@ -38,9 +62,43 @@ class FreeIndex {
   static constexpr std::size_t bin_count = exact_bins + 48 * std::size_t{32};
   static constexpr std::size_t word_count = bin_count / 64;
 
-  static std::size_t bin_of(std::uint64_t bytes);
-  std::size_t next_bin(std::size_t from) const;  // The first such bin with members, or bin_count.
-  bool before(SegmentId a, SegmentId b) const;
+  static std::size_t bin_of(std::uint64_t bytes) {
+    const std::uint64_t units = bytes / granule_bytes;
+    if (units < exact_bins) return units;
+    const auto power = static_cast<std::size_t>(std::bit_width(units) - 1);  // At least 6.
+    return exact_bins + (power - 6) * 32 + ((units >> (power - 5)) & 31U);
+  }
+  // The first such bin with members, or bin_count.
+  std::size_t next_bin(std::size_t from) const {
+    if (from >= bin_count) return bin_count;
+    std::size_t word = from / 64;
+    const std::uint64_t rest = words_[word] >> (from % 64);
+    if (rest != 0) return from + static_cast<std::size_t>(std::countr_zero(rest));
+    if (++word >= word_count) return bin_count;
+    const std::uint64_t words = summary_ >> word;
+    if (words == 0) return bin_count;
+    word += static_cast<std::size_t>(std::countr_zero(words));
+    return word * 64 + static_cast<std::size_t>(std::countr_zero(words_[word]));
+  }
+  bool before(SegmentId a, SegmentId b) const { return segments_->before(a, b); }
+  // Into its bin, and out of it.
+  void put(SegmentId id);
+  void remove(SegmentId id);
+  SegmentId best_in_bins(std::uint64_t bytes) const {
+    const std::size_t first = bin_of(bytes);
+    SegmentId best = no_segment;
+    for (SegmentId node = roots_[first]; node != no_segment;) {
+      const Segment& segment = (*segments_)[node];
+      if (segment.bytes >= bytes) best = node;
+      node = segment.bytes >= bytes ? segment.left : segment.right;
+    }
+    if (best != no_segment) return best;
+    const std::size_t bin = next_bin(first + 1);
+    if (bin >= bin_count) return no_segment;
+    for (SegmentId node = roots_[bin]; node != no_segment; node = (*segments_)[node].left)
+      best = node;
+    return best;
+  }
   static std::uint32_t priority(SegmentId id) { return id * 2654435761U; }  // Knuth's hash.
   SegmentId merge(SegmentId low, SegmentId high);
   void split(SegmentId root, SegmentId pivot, SegmentId* low, SegmentId* high);
@@ -58,6 +116,7 @@ class FreeIndex {
   }
 
   SegmentTable* segments_;
+  SegmentId front_ = no_segment;  // In no bin.
   std::array<SegmentId, bin_count> roots_{};
   std::array<std::uint64_t, word_count> words_{};  // Bit b: bin b has members.
   std::uint64_t summary_ = 0;                      // Bit w: words_[w] is not 0.

@@ -66,10 +66,36 @@ TEST_F(Index, agrees_with_an_ordered_set_on_any_history) {
     ASSERT_EQ(index_.best_fit(bytes / 2), std::get<2>(*expected));
     ASSERT_EQ(segments_[index_.largest()].bytes, std::get<0>(*model.rbegin()));
   }
-  std::size_t visited = 0;
-  index_.for_each_from(512 * 1000, [&](SegmentId) { ++visited; });
-  EXPECT_EQ(visited, static_cast<std::size_t>(
-                         std::distance(model.lower_bound({512 * 1000, 0, 0}), model.end())));
+}
+
+TEST_F(Index, visits_all_in_order_also_the_one_that_came_last) {
+  std::mt19937_64 random(4);
+  std::set<std::tuple<std::uint64_t, std::uint64_t, SegmentId>> model;
+  for (std::uint64_t i = 1; i <= 300; ++i) {
+    const std::uint64_t bytes = (1 + random() % 3000) * 512;
+    model.insert({bytes, i * 512, add(bytes, i * 512)});
+    for (const std::uint64_t least : {std::uint64_t{0}, bytes, bytes + 512}) {
+      std::vector<SegmentId> visited;
+      index_.for_each_from(least, [&](SegmentId id) { visited.push_back(id); });
+      std::vector<SegmentId> expected;
+      for (auto each = model.lower_bound({least, 0, 0}); each != model.end(); ++each)
+        expected.push_back(std::get<2>(*each));
+      ASSERT_EQ(visited, expected) << "the last of " << i << " has " << bytes << " bytes";
+    }
+  }
+}
+
+TEST_F(Index, is_empty_only_without_the_one_that_came_last) {
+  EXPECT_TRUE(index_.empty());
+  const SegmentId first = add(1024, 0x1000);
+  const SegmentId last = add(512, 0x2000);
+  index_.erase(first);
+  EXPECT_FALSE(index_.empty());
+  EXPECT_EQ(index_.largest(), last);
+  index_.erase(last);
+  EXPECT_TRUE(index_.empty());
+  EXPECT_EQ(index_.largest(), no_segment);
+  EXPECT_EQ(index_.best_fit(512), no_segment);
 }
 
 TEST(AddressMap, finds_what_was_inserted_and_nothing_that_was_erased) {

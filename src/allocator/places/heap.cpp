@@ -26,13 +26,14 @@ bool Heap::is_younger_above(const Segment& free) const {
 }
 
 SegmentId Heap::carve_beside_younger(SegmentId free, std::uint64_t bytes) {
-  const Segment whole = (*segments_)[free];
-  const bool has_choice = bytes >= least_beside_younger && bytes < whole.bytes;
-  if (!has_choice || !is_younger_above(whole)) return carve(free, bytes);
+  const Segment& whole = (*segments_)[free];
+  if (bytes == whole.bytes) return carve(free, bytes);
+  const bool is_above = bytes >= least_beside_younger && is_younger_above(whole);
   detach(free);
-  const SegmentId block = cut(free, whole.end() - bytes);
+  const SegmentId upper = cut(free, is_above ? whole.end() - bytes : whole.address + bytes);
+  const SegmentId block = is_above ? upper : free;
   (*segments_)[block].state = SegmentState::used;
-  attach_alone(free);
+  attach_alone(is_above ? free : upper);
   return block;
 }
 
@@ -43,7 +44,7 @@ bool Heap::fits_on_pages(SegmentId free, std::uint64_t bytes) const {
 
 SegmentId Heap::carve_on_pages(SegmentId free, std::uint64_t bytes) {
   if (!fits_on_pages(free, bytes)) return carve_beside_younger(free, bytes);
-  const Segment whole = (*segments_)[free];
+  const Segment& whole = (*segments_)[free];
   // An end at a border leaves the rest in one piece.
   const bool begins_there = whole.address % page_bytes == 0;
   const bool ends_there = whole.end() % page_bytes == 0;

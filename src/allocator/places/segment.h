@@ -27,7 +27,8 @@ inline constexpr std::uint8_t planned_heap = 255;
 
 enum class SegmentState : std::uint8_t { used, free, hole };
 
-struct Segment {
+// One line of the cache.
+struct alignas(64) Segment {
   std::uint64_t address = 0;
   std::uint64_t bytes = 0;
   std::uint64_t birth = 0;      // Used: the number of its allocation.
@@ -47,11 +48,19 @@ struct Segment {
 
   std::uint64_t end() const { return address + bytes; }
 };
+static_assert(sizeof(Segment) == 64);
 
 class SegmentTable {
  public:
   Segment& operator[](SegmentId id) { return segments_[id]; }
   const Segment& operator[](SegmentId id) const { return segments_[id]; }
+
+  // The order in which free segments are taken: the smallest first, and the lowest of equals.
+  bool before(SegmentId a, SegmentId b) const {
+    const Segment& left = segments_[a];
+    const Segment& right = segments_[b];
+    return left.bytes != right.bytes ? left.bytes < right.bytes : left.address < right.address;
+  }
 
   SegmentId create(const Segment& segment) {
     if (unused_.empty()) {
@@ -62,6 +71,15 @@ class SegmentTable {
     unused_.pop_back();
     segments_[id] = segment;
     return id;
+  }
+
+  // The same as create() with what is there already.
+  SegmentId copy(SegmentId id) {
+    if (unused_.empty()) return create(Segment(segments_[id]));
+    const SegmentId made = unused_.back();
+    unused_.pop_back();
+    segments_[made] = segments_[id];
+    return made;
   }
 
   void destroy(SegmentId id) { unused_.push_back(id); }

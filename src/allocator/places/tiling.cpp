@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <tuple>
 #include <utility>
 
 #include "allocator/backend.h"
@@ -12,25 +11,38 @@
 
 namespace headroom::allocator {
 
-FreeIndex& Tiling::stream_index(StreamId stream) {
-  for (StreamIndex& index : free_) {
-    if (index.stream == stream) return *index.segments;
-  }
-  return *free_.emplace_back(StreamIndex{stream, std::make_unique<FreeIndex>(*segments_)}).segments;
+const FreeIndex* Tiling::known_index(StreamId stream) const {
+  if (stream == last_stream_) return last_segments_;
+  for (const StreamIndex& index : free_)
+    if (index.stream == stream) return index.segments.get();
+  return nullptr;
+}
+
+FreeIndex& Tiling::find_index(StreamId stream) {
+  const auto is_its = [&](const StreamIndex& each) { return each.stream == stream; };
+  auto found = std::find_if(free_.begin(), free_.end(), is_its);
+  if (found == free_.end())
+    found = free_.insert(found, {stream, std::make_unique<FreeIndex>(*segments_)});
+  last_stream_ = stream;
+  last_segments_ = found->segments.get();
+  return *last_segments_;
+}
+
+// Is called before an index goes away. The one of any_stream never does.
+void Tiling::forget_last_index() {
+  last_stream_ = any_stream;
+  last_segments_ = free_.front().segments.get();
 }
 
 SegmentId Tiling::best_fit(std::uint64_t bytes, StreamId stream) const {
-  SegmentId best = no_segment;
-  for (const StreamIndex& index : free_) {
-    if (index.stream != stream && index.stream != any_stream) continue;
-    const SegmentId found = index.segments->best_fit(bytes);
-    if (found == no_segment) continue;
-    const auto order = [this](SegmentId id) {
-      return std::tie((*segments_)[id].bytes, (*segments_)[id].address);
-    };
-    if (best == no_segment || order(found) < order(best)) best = found;
-  }
-  return best;
+  const FreeIndex* own = known_index(stream);
+  const SegmentId of_stream = own != nullptr ? own->best_fit(bytes) : no_segment;
+  const FreeIndex& for_all = *free_.front().segments;
+  if (for_all.empty() || own == &for_all) return of_stream;
+  const SegmentId of_all = for_all.best_fit(bytes);
+  if (of_stream == no_segment || of_all == no_segment)
+    return of_stream == no_segment ? of_all : of_stream;
+  return segments_->before(of_stream, of_all) ? of_stream : of_all;
 }
 
 SegmentId Tiling::carve(SegmentId free, std::uint64_t bytes) {
@@ -61,10 +73,12 @@ void Tiling::publish(StreamId stream) {
     (*segments_)[id].stream = any_stream;
     attach(id);
   }
+  forget_last_index();
   free_.erase(found);
 }
 
 void Tiling::forget_idle_streams() {
+  forget_last_index();
   std::erase_if(free_, [](const StreamIndex& index) {
     return index.stream != any_stream && index.segments->empty();
   });
@@ -140,17 +154,18 @@ std::vector<SegmentId> Tiling::carve_up(SegmentId block, const std::vector<Piece
 }
 
 SegmentId Tiling::cut(SegmentId id, std::uint64_t address) {
-  const Segment lower = (*segments_)[id];
-  if (address <= lower.address) return id;
-  if (address >= lower.end()) return no_segment;
-  Segment upper = lower;
-  upper.address = address;
+  const Segment& whole = (*segments_)[id];
+  if (address <= whole.address) return id;
+  if (address >= whole.end()) return no_segment;
+  const SegmentId made = segments_->copy(id);
+  Segment& lower = (*segments_)[id];
+  Segment& upper = (*segments_)[made];
   upper.bytes = lower.end() - address;
+  upper.address = address;
   upper.prev = id;
-  const SegmentId made = segments_->create(upper);
-  (*segments_)[id].bytes = address - lower.address;
-  (*segments_)[id].next = made;
-  if (lower.next != no_segment) (*segments_)[lower.next].prev = made;
+  lower.bytes = address - lower.address;
+  lower.next = made;
+  if (upper.next != no_segment) (*segments_)[upper.next].prev = made;
   return made;
 }
 
@@ -187,16 +202,6 @@ SegmentId Tiling::attach(SegmentId id) {
   }
   attach_alone(id);
   return id;
-}
-
-void Tiling::attach_alone(SegmentId id) {
-  const Segment& segment = (*segments_)[id];
-  (segment.state == SegmentState::hole ? holes_ : stream_index(segment.stream)).insert(id);
-}
-
-void Tiling::detach(SegmentId id) {
-  const Segment& segment = (*segments_)[id];
-  (segment.state == SegmentState::hole ? holes_ : stream_index(segment.stream)).erase(id);
 }
 
 std::string Tiling::broken_range(const Range& range) const {

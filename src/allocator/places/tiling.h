@@ -24,7 +24,7 @@ class Tiling {
   // consists of pages, each of which can be unmapped.
   Tiling(std::uint8_t number, SegmentTable& segments, bool has_pages)
       : number_(number), has_pages_(has_pages), segments_(&segments), holes_(segments) {
-    stream_index(any_stream);
+    find_index(any_stream);
   }
 
   // Finds the best fit among what `stream` itself freed and what every stream may use.
@@ -98,15 +98,17 @@ class Tiling {
   // Requires: the range is one free segment.
   void remove_range(std::uint32_t range);
 
-  FreeIndex& stream_index(StreamId stream);
+  FreeIndex& stream_index(StreamId stream) {
+    return stream == last_stream_ ? *last_segments_ : find_index(stream);
+  }
   // cut() splits a segment and absorb_next() joins it with the next one; both require that it is in
   // no index. attach() merges a segment with the neighbours that it may merge with and puts the
   // result into its index; attach_alone() puts it there as it is; detach() takes it out.
   SegmentId cut(SegmentId id, std::uint64_t address);
   void absorb_next(SegmentId id);
   SegmentId attach(SegmentId id);
-  void attach_alone(SegmentId id);
-  void detach(SegmentId id);
+  void attach_alone(SegmentId id) { index_of((*segments_)[id]).insert(id); }
+  void detach(SegmentId id) { index_of((*segments_)[id]).erase(id); }
 
   Tiling(const Tiling&) = delete;
   Tiling(Tiling&&) = default;
@@ -125,9 +127,18 @@ class Tiling {
   FreeIndex holes_;
 
  private:
+  FreeIndex& index_of(const Segment& segment) {
+    return segment.state == SegmentState::hole ? holes_ : stream_index(segment.stream);
+  }
+  const FreeIndex* known_index(StreamId stream) const;
+  FreeIndex& find_index(StreamId stream);
+  void forget_last_index();
   bool absorbs(const Segment& newcomer, SegmentId neighbour) const;
   std::string broken_range(const Range& range) const;
 
+  // The index that was asked for last.
+  StreamId last_stream_ = any_stream;
+  FreeIndex* last_segments_ = nullptr;
   std::vector<std::uint32_t> removed_ranges_;
   RangeListener listener_;
 };
