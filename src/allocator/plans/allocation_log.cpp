@@ -21,28 +21,27 @@ void AllocationLog::forget_before(std::uint64_t number) {
   first_ = number;
 }
 
-Iteration AllocationLog::since(std::uint64_t begin) const {
+void AllocationLog::copy_since(std::uint64_t begin, Iteration& iteration) const {
   require(first_ <= begin && begin <= next(), "an iteration's first allocation is in the log");
-  Iteration iteration(blocks_.begin() + static_cast<std::ptrdiff_t>(begin - first_), blocks_.end());
+  iteration.assign(blocks_.begin() + static_cast<std::ptrdiff_t>(begin - first_), blocks_.end());
   for (IterationBlock& block : iteration) {
     if (block.dies != IterationBlock::never) block.dies -= static_cast<std::uint32_t>(begin);
   }
-  return iteration;
 }
 
-bool AllocationLog::repeats(std::uint64_t begin, std::uint64_t since) const {
-  require(first_ <= since && since <= begin && begin <= next(),
-          "what is compared lies in the log, one before the other");
+bool AllocationLog::repeats(std::uint64_t since, std::uint64_t begin, std::uint64_t end) const {
+  require(since <= begin && begin <= end && end <= next(), "what is compared follows each other");
+  if (since < first_) return false;
   std::array<std::uint32_t, 4096> counts{};  // How many requests of each size, by the size's hash.
   for (std::uint64_t i = since; i < begin; ++i) ++counts[hash_of(block(i).bytes)];
   std::uint64_t known = 0;
-  for (std::uint64_t i = begin; i < next(); ++i) {
+  for (std::uint64_t i = begin; i < end; ++i) {
     std::uint32_t& count = counts[hash_of(block(i).bytes)];
     if (count == 0) continue;
     --count;
     ++known;
   }
-  return known * 50 >= (next() - begin) * 49;
+  return known * 50 >= (end - begin) * 49;
 }
 
 }  // namespace headroom::allocator

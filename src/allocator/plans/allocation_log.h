@@ -21,8 +21,11 @@ class AllocationLog {
   std::uint64_t first() const { return first_; }
   std::size_t size() const { return blocks_.size(); }
 
-  void note_allocate(std::uint64_t bytes, StreamId stream) {
+  // Returns the allocation's number.
+  std::uint64_t note_allocate(std::uint64_t bytes, StreamId stream) {
+    const std::uint64_t number = next();
     blocks_.push_back({bytes, stream, IterationBlock::never});
+    return number;
   }
   // Ignores the free of an allocation that was forgotten already.
   void note_free(std::uint64_t number) {
@@ -40,12 +43,13 @@ class AllocationLog {
     return std::span(blocks_).subspan(static_cast<std::size_t>(begin - first_));
   }
 
-  // Both require first() <= since <= begin <= next(). since() returns everything from `begin` on,
-  // as an iteration that ends now.
-  Iteration since(std::uint64_t begin) const;
-  // Whether almost all requests from `begin` on were made as often between `since` and `begin` as
-  // well.
-  bool repeats(std::uint64_t begin, std::uint64_t since) const;
+  // Makes `iteration` everything from `begin` on, as an iteration that ends now. Requires:
+  // first() <= begin <= next().
+  void copy_since(std::uint64_t begin, Iteration& iteration) const;
+  // Whether almost all requests from `begin` up to `end` were made as often between `since` and
+  // `begin` as well. False if some of them were forgotten. Requires: since <= begin <= end <=
+  // next().
+  bool repeats(std::uint64_t since, std::uint64_t begin, std::uint64_t end) const;
 
  private:
   const IterationBlock& block(std::uint64_t number) const { return blocks_[number - first_]; }

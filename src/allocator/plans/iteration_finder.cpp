@@ -37,8 +37,8 @@ IterationFinder::Level IterationFinder::level() const {
   return {live_bytes_, live_blocks_, live_small_, live_small_bytes_, log_.next()};
 }
 
-bool IterationFinder::is_at(const Border& border) const {
-  if (live_bytes_ > border.bytes + tolerance(live_bytes_)) return false;
+// Whether live memory is back at the border, if it is so by its bytes.
+bool IterationFinder::is_back_at(const Border& border) const {
   if (live_blocks_ == border.blocks) return true;
   return border.kept_blocks.is_known() && live_blocks_ > border.blocks &&
          border.kept_blocks.expects(kept_between(border, level()));
@@ -58,11 +58,13 @@ KeptBlocks::Kept IterationFinder::kept_between(const Level& before, const Level&
 }
 
 bool IterationFinder::ends_here() {
-  const std::uint64_t same = live_bytes_ + tolerance(live_bytes_);
-  while (!borders_.empty() && borders_.back().bytes > same) drop_border();
+  const std::uint64_t live = live_bytes_;
+  const std::uint64_t tolerated = tolerance(live);
+  while (!borders_.empty() && borders_.back().bytes > live + tolerated) drop_border();
   look_for_a_low();
-  if (borders_.empty() || !is_at(borders_.back())) return false;
-  return returns_to(borders_.back());
+  if (borders_.empty()) return false;
+  Border& border = borders_.back();
+  return live <= border.bytes + tolerated && is_back_at(border) && returns_to(border);
 }
 
 bool IterationFinder::returns_to(Border& border) {
@@ -104,14 +106,22 @@ bool IterationFinder::is_within_a_wider() const {
                      [&](const Border& outer) { return log_.next() <= outer.expected_until; });
 }
 
-// Compares the iteration with the one before it or, for the first one, with everything before it.
-// One of a wider kind is compared with twice its own length, because the step before it may be the
-// first, which allocates more.
-bool IterationFinder::repeats_what_came_before(std::uint64_t blocks, bool is_wider) const {
-  if (blocks > log_.size()) return false;
-  const std::uint64_t begin = log_.next() - blocks;
+// The iteration that ends now is compared with the one before it or, if it is the first one, with
+// everything before it. One of a wider kind is compared with twice its own length, because the step
+// before it may be the first, which allocates more.
+IterationFinder::Comparison IterationFinder::with_what_came_before(std::uint64_t blocks,
+                                                                   bool is_wider) const {
+  if (blocks > log_.size()) return {};
+  const std::uint64_t end = log_.next();
+  const std::uint64_t begin = end - blocks;
   const std::uint64_t since = is_wider ? begin - std::min(begin, 2 * blocks) : last_begin_;
-  return log_.repeats(begin, std::clamp(since, log_.first(), begin));
+  return {std::clamp(since, log_.first(), begin), begin, end, std::nullopt};
+}
+
+bool IterationFinder::repeats(Comparison& compared) const {
+  if (!compared.repeats)
+    compared.repeats = log_.repeats(compared.since, compared.begin, compared.end);
+  return *compared.repeats;
 }
 
 bool IterationFinder::is_worth_it(const IterationPeriod& wider, bool repeats) {
@@ -122,18 +132,18 @@ bool IterationFinder::is_worth_it(const IterationPeriod& wider, bool repeats) {
 
 bool IterationFinder::ends_iteration(Border& border) {
   IterationPeriod& period = border.period;
-  bool repeats = repeats_what_came_before(period.allocations(), period.is_wider());
-  if (period.is_wider() && !is_worth_it(period, repeats)) {
+  Comparison compared = with_what_came_before(period.allocations(), period.is_wider());
+  if (period.is_wider() && !is_worth_it(period, repeats(compared))) {
     period.give_up();
     if (period.is_wider()) return false;
-    repeats = repeats_what_came_before(period.allocations(), false);
+    compared = with_what_came_before(period.allocations(), false);
   }
   const std::uint64_t blocks = period.allocations();
   if (blocks > log_.size()) return false;
   last_begin_ = log_.next() - blocks;
-  last_ = log_.since(last_begin_);
+  log_.copy_since(last_begin_, last_);
   end_ = log_.next();
-  repeats_ = repeats;
+  comparison_ = compared;
   is_wider_ = period.is_wider();
   border.expected_until = log_.next() + blocks + blocks / 4;
   for (std::size_t i = 0; i + 1 < borders_.size(); ++i) ++borders_[i].inner;
@@ -148,7 +158,7 @@ void IterationFinder::look_for_a_low() {
   const std::uint64_t fall = high_bytes_ - std::min(high_bytes_, low_->bytes);
   const bool rises = live_bytes_ >= low_->bytes + (fall + 1) / 2;
   const bool is_over = fall > 0 && (rises || log_.next() > low_->next + LiveRange::memory);
-  if (!is_over && !is_kept_low(fall)) return;
+  if (!is_over && (fall < live_range_.bytes() / 16 || !is_kept_low(fall))) return;
   const Level low = *low_;
   if (end_low(low) || !is_over) add_border(low);
 }
@@ -251,30 +261,6 @@ void IterationFinder::make_room() {
   }
   log_.forget_before(is_needed() ? borders_.front().next : log_.next() - room_ / 2);
   while (room_ > least_room && log_.size() <= room_ / 4) room_ /= 2;
-}
-
-std::uint64_t IterationFinder::note_allocate(std::uint64_t bytes, StreamId stream) {
-  if (log_.size() >= room_) make_room();
-  log_.note_allocate(bytes, stream);
-  live_bytes_ += bytes;
-  ++live_blocks_;
-  if (bytes <= small_block_bytes) {
-    ++live_small_;
-    live_small_bytes_ += bytes;
-  }
-  high_bytes_ = std::max(high_bytes_, live_bytes_);
-  if (!borders_.empty()) borders_.back().high = std::max(borders_.back().high, live_bytes_);
-  return log_.next() - 1;
-}
-
-void IterationFinder::note_free(std::uint64_t number, std::uint64_t bytes) {
-  live_bytes_ -= bytes;
-  --live_blocks_;
-  if (bytes <= small_block_bytes) {
-    --live_small_;
-    live_small_bytes_ -= bytes;
-  }
-  log_.note_free(number);
 }
 
 }  // namespace headroom::allocator

@@ -42,14 +42,34 @@ class IterationFinder {
   std::span<const IterationBlock> current() const { return log_.from(end_); }
   // Whether almost all of last() was requested in the iteration before it as well. Then the next
   // one will probably be the same.
-  bool repeats() const { return repeats_; }
+  bool repeats() const { return repeats(comparison_); }
   // Whether last() is the first of a wider kind. The narrower iterations inside it will not be
   // found again while the wider kind goes on.
   bool is_wider() const { return is_wider_; }
 
   // Returns the number of the allocation, which its note_free() needs. `bytes` is the rounded size.
-  std::uint64_t note_allocate(std::uint64_t bytes, StreamId stream);
-  void note_free(std::uint64_t number, std::uint64_t bytes);
+  std::uint64_t note_allocate(std::uint64_t bytes, StreamId stream) {
+    if (log_.size() >= room_) make_room();
+    const std::uint64_t number = log_.note_allocate(bytes, stream);
+    live_bytes_ += bytes;
+    ++live_blocks_;
+    if (bytes <= small_block_bytes) {
+      ++live_small_;
+      live_small_bytes_ += bytes;
+    }
+    if (live_bytes_ > high_bytes_) high_bytes_ = live_bytes_;
+    if (!borders_.empty() && live_bytes_ > borders_.back().high) borders_.back().high = live_bytes_;
+    return number;
+  }
+  void note_free(std::uint64_t number, std::uint64_t bytes) {
+    live_bytes_ -= bytes;
+    --live_blocks_;
+    if (bytes <= small_block_bytes) {
+      --live_small_;
+      live_small_bytes_ -= bytes;
+    }
+    log_.note_free(number);
+  }
 
  private:
   // What is live just before an allocation.
@@ -70,8 +90,17 @@ class IterationFinder {
     IterationPeriod period;
   };
 
+  // What an iteration is compared with to find out whether it repeats, and the answer. Few ask, and
+  // going through two iterations takes time, so it is found when it is asked for.
+  struct Comparison {
+    std::uint64_t since = 0;
+    std::uint64_t begin = 0;
+    std::uint64_t end = 0;
+    std::optional<bool> repeats = false;
+  };
+
   Level level() const;
-  bool is_at(const Border& border) const;
+  bool is_back_at(const Border& border) const;
   static bool differ_in_small_blocks(const Level& a, const Level& b);
   static KeptBlocks::Kept kept_between(const Level& before, const Level& after);
   bool returns_to(Border& border);
@@ -80,7 +109,8 @@ class IterationFinder {
                 std::uint64_t height) const;
   bool ends_iteration(Border& border);
   static bool is_worth_it(const IterationPeriod& wider, bool repeats);
-  bool repeats_what_came_before(std::uint64_t blocks, bool is_wider) const;
+  Comparison with_what_came_before(std::uint64_t blocks, bool is_wider) const;
+  bool repeats(Comparison& compared) const;
   bool is_within_a_wider() const;
   void look_for_a_low();
   bool is_kept_low(std::uint64_t fall) const;
@@ -103,8 +133,8 @@ class IterationFinder {
   std::size_t room_ = 0;  // How many allocations the log may hold before some are forgotten.
   Iteration last_;
   std::uint64_t last_begin_ = 0;
-  std::uint64_t end_ = 0;  // The number of the first allocation after the last iteration.
-  bool repeats_ = false;
+  std::uint64_t end_ = 0;          // The number of the first allocation after the last iteration.
+  mutable Comparison comparison_;  // Of last().
   bool is_wider_ = false;
 };
 

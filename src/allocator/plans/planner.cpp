@@ -51,9 +51,7 @@ struct Planner::Job {
   }
 };
 
-std::optional<Planner::Slot> Planner::take(std::uint64_t bytes, StreamId stream) {
-  if (finder_.ends_here()) at_border();
-  if (!follower_) return std::nullopt;
+std::optional<Planner::Slot> Planner::take_slot(std::uint64_t bytes, StreamId stream) {
   const bool is_first = std::exchange(is_border_, false);
   if (is_first || is_unknown_ || !follower_->expects(bytes, stream))
     choose(bytes, stream, is_first);

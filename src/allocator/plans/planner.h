@@ -47,7 +47,11 @@ class Planner {
 
   // Is called before each allocation; `bytes` is the rounded size. Returns its slot, if the plan
   // has one for it.
-  std::optional<Slot> take(std::uint64_t bytes, StreamId stream);
+  std::optional<Slot> take(std::uint64_t bytes, StreamId stream) {
+    if (finder_.ends_here()) at_border();
+    if (!follower_) return std::nullopt;
+    return take_slot(bytes, stream);
+  }
   // Is called after each allocation, wherever it went. Returns its number, which note_free() needs.
   std::uint64_t note_allocate(std::uint64_t bytes, StreamId stream) {
     return finder_.note_allocate(bytes, stream);
@@ -75,6 +79,7 @@ class Planner {
  private:
   struct Job;  // A layout that is being computed.
 
+  std::optional<Slot> take_slot(std::uint64_t bytes, StreamId stream);
   void at_border();
   void leave_narrower();
   void start_job();
