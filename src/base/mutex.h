@@ -22,23 +22,26 @@ class HEADROOM_LOCK_CLASS Mutex {
   std::mutex mutex_;
 };
 
-// Holds a mutex from here to the end of the scope. The mutex outlives it.
+// Holds a mutex, which may be of any kind, from here to the end of the scope. The mutex outlives
+// it.
+template <class Kind>
 class HEADROOM_SCOPED_LOCK_CLASS MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex) HEADROOM_ACQUIRES(mutex) : mutex_(mutex) { mutex_.lock(); }
+  explicit MutexLock(Kind& mutex) HEADROOM_ACQUIRES(mutex) : mutex_(mutex) { mutex_.lock(); }
   ~MutexLock() HEADROOM_RELEASES() { mutex_.unlock(); }
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;
 
  private:
-  Mutex& mutex_;
+  Kind& mutex_;
 };
 
 // Holds a mutex from its lock(), or from a try_lock() that succeeds, to the end of the scope.
 // Requires: at most one of them succeeds.
+template <class Kind>
 class HEADROOM_SCOPED_LOCK_CLASS DeferredLock {
  public:
-  explicit DeferredLock(Mutex& mutex) HEADROOM_EXCLUDES(mutex) : mutex_(mutex) {}
+  explicit DeferredLock(Kind& mutex) HEADROOM_EXCLUDES(mutex) : mutex_(mutex) {}
   ~DeferredLock() HEADROOM_RELEASES() {
     if (is_held_) mutex_.unlock();
   }
@@ -55,7 +58,7 @@ class HEADROOM_SCOPED_LOCK_CLASS DeferredLock {
   }
 
  private:
-  Mutex& mutex_;
+  Kind& mutex_;
   bool is_held_ = false;
 };
 

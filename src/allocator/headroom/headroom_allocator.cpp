@@ -71,25 +71,19 @@ Shard& HeadroomAllocator::shard(std::size_t number) {
   return made != nullptr ? *made : create_shard(number);
 }
 
-std::size_t HeadroomAllocator::number_for(StreamId stream) const {
-  if (is_filling_pools_.load(std::memory_order_acquire)) {
-    const MutexLock lock(creation_mutex_);
-    for (const GraphPool& each : graph_pools_)
-      if (std::count(each.streams.begin(), each.streams.end(), stream) > 0) return each.shard;
-  }
+std::size_t HeadroomAllocator::number_while_filling(StreamId stream) const {
+  const MutexLock lock(creation_mutex_);
+  for (const GraphPool& each : graph_pools_)
+    if (std::count(each.streams.begin(), each.streams.end(), stream) > 0) return each.shard;
   return std::min<std::size_t>(stream, stream_shards - 1);
 }
 
-void HeadroomAllocator::drain(Shard& shard) const {
-  if (const std::uint64_t foreign = shard.drain_inbox(); foreign > 0) foreign_frees_ += foreign;
-}
-
-void HeadroomAllocator::note_peak(std::size_t number, const Shard& shard) const {
-  if (!is_alone()) peak_.note(number, shard.usage());
-}
-
 std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
-  if (!pool_.is_ours()) return std::nullopt;
+  const Address address = pool_.is_ours() ? find(request) : no_address;
+  return address != no_address ? std::optional(address) : std::nullopt;
+}
+
+Address HeadroomAllocator::find(const Request& request) {
   const std::size_t number = number_for(request.stream);
   Shard& own = shard(number);
   if (request.bytes > capacity_bytes()) return refuse(own, request, request.bytes);
@@ -97,62 +91,59 @@ std::optional<Address> HeadroomAllocator::allocate(const Request& request) {
   {
     const MutexLock lock(own.mutex());
     drain(own);
-    if (const auto address = own.ready(request, bytes)) {
+    if (const Address address = own.ready(request, bytes)) {
       note_peak(number, own);
       return address;
     }
   }
-  const auto address = on_miss(number, request, bytes);
-  return address ? address : refuse(own, request, bytes);
+  const Address address = on_miss(number, request, bytes);
+  return address != no_address ? address : refuse(own, request, bytes);
 }
 
-std::optional<Address> HeadroomAllocator::refuse(Shard& own, const Request& request,
-                                                 std::uint64_t bytes) {
+Address HeadroomAllocator::refuse(Shard& own, const Request& request, std::uint64_t bytes) {
   const MutexLock lock(own.mutex());
   own.note_refusal(request, bytes);
-  return std::nullopt;
+  return no_address;
 }
 
 // Before asking the device, uses what other streams are done with; before giving up a plan, what
 // other shards do not use; and before failing, everything.
-std::optional<Address> HeadroomAllocator::on_miss(std::size_t own, const Request& request,
-                                                  std::uint64_t bytes) {
+Address HeadroomAllocator::on_miss(std::size_t own, const Request& request, std::uint64_t bytes) {
   // One request at a time gets here. Two that collect pages at once would take them from each
   // other, and both would fail.
   const MutexLock lock(miss_mutex_);
   if (is_alone()) return try_hard(own, request, bytes, Shard::Plan::break_up);
-  if (const auto address = borrow(own, request, bytes)) return address;
+  if (const Address address = borrow(own, request, bytes)) return address;
   for (const auto plan : {Shard::Plan::keep, Shard::Plan::break_up}) {
-    if (const auto address = try_hard(own, request, bytes, plan)) return address;
+    if (const Address address = try_hard(own, request, bytes, plan)) return address;
     if (!collect(own, bytes, plan)) continue;
-    if (const auto address = try_hard(own, request, bytes, plan)) return address;
+    if (const Address address = try_hard(own, request, bytes, plan)) return address;
   }
-  return std::nullopt;
+  return no_address;
 }
 
-std::optional<Address> HeadroomAllocator::borrow(std::size_t own, const Request& request,
-                                                 std::uint64_t bytes) {
-  if (own >= stream_shards) return std::nullopt;
-  std::optional<Address> address;
+Address HeadroomAllocator::borrow(std::size_t own, const Request& request, std::uint64_t bytes) {
+  if (own >= stream_shards) return no_address;
+  Address address = no_address;
   any_shard(false, [&](std::size_t number, Shard& other) HEADROOM_REQUIRES(other.mutex()) {
     if (number == own) return false;
     address = other.lend(request, bytes);
-    if (address) note_peak(number, other);
-    return address.has_value();
+    if (address != no_address) note_peak(number, other);
+    return address != no_address;
   });
   return address;
 }
 
-std::optional<Address> HeadroomAllocator::try_hard(std::size_t own, const Request& request,
-                                                   std::uint64_t bytes, Shard::Plan plan) {
+Address HeadroomAllocator::try_hard(std::size_t own, const Request& request, std::uint64_t bytes,
+                                    Shard::Plan plan) {
   Shard& shard = *existing(own);
   const MutexLock lock(shard.mutex());
-  std::optional<Address> address;
+  Address address = no_address;
   do {
     drain(shard);
     address = shard.hard(request, bytes, plan);
-  } while (!address && shard.has_mail());  // What was freed meanwhile may be enough.
-  if (address) note_peak(own, shard);
+  } while (address == no_address && shard.has_mail());  // What was freed meanwhile may be enough.
+  if (address != no_address) note_peak(own, shard);
   return address;
 }
 
@@ -169,8 +160,9 @@ bool HeadroomAllocator::collect(std::size_t own, std::uint64_t bytes, Shard::Pla
 
 void HeadroomAllocator::free(Address address) {
   if (!pool_.is_ours()) return;
+  const bool alone = is_alone();
   const AddressDirectory::Answer where =
-      is_alone() ? AddressDirectory::Answer{1, true} : directory_.owner(address);
+      alone ? AddressDirectory::Answer{1, true} : directory_.owner(address);
   if (where.owner != AddressDirectory::nobody) {
     const std::size_t number = where.owner - std::size_t{1};
     Shard& first = *existing(number);

@@ -5,6 +5,7 @@
 // block has a planned place (Planner). docs/decisions/0002-allocator-core.md says why.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -158,7 +159,11 @@ class HeadroomAllocator final : public Policy {
     std::vector<StreamId> streams;  // Those that fill it now.
   };
 
-  std::size_t number_for(StreamId stream) const;
+  std::size_t number_for(StreamId stream) const {
+    if (is_filling_pools_.load(std::memory_order_acquire)) return number_while_filling(stream);
+    return std::min<std::size_t>(stream, stream_shards - 1);
+  }
+  std::size_t number_while_filling(StreamId stream) const;
   Shard& shard(std::size_t number);
   Shard* existing(std::size_t number) const {
     return shards_[number].load(std::memory_order_acquire);
@@ -177,17 +182,23 @@ class HeadroomAllocator final : public Policy {
   template <class Visit>
   bool at_owner(Address address, Visit&& visit) const;
 
-  std::optional<Address> on_miss(std::size_t own, const Request& request, std::uint64_t bytes);
-  std::optional<Address> borrow(std::size_t own, const Request& request, std::uint64_t bytes)
+  // These return no_address if they find no place; refuse() always does.
+  Address find(const Request& request);
+  Address on_miss(std::size_t own, const Request& request, std::uint64_t bytes);
+  Address borrow(std::size_t own, const Request& request, std::uint64_t bytes)
       HEADROOM_REQUIRES(miss_mutex_);
-  std::optional<Address> try_hard(std::size_t own, const Request& request, std::uint64_t bytes,
-                                  Shard::Plan plan) HEADROOM_REQUIRES(miss_mutex_);
+  Address try_hard(std::size_t own, const Request& request, std::uint64_t bytes, Shard::Plan plan)
+      HEADROOM_REQUIRES(miss_mutex_);
   // Notes that the request, rounded to `bytes`, was not met.
-  static std::optional<Address> refuse(Shard& own, const Request& request, std::uint64_t bytes);
+  static Address refuse(Shard& own, const Request& request, std::uint64_t bytes);
   bool collect(std::size_t own, std::uint64_t bytes, Shard::Plan plan)
       HEADROOM_REQUIRES(miss_mutex_);
-  void drain(Shard& shard) const HEADROOM_REQUIRES(shard.mutex());
-  void note_peak(std::size_t number, const Shard& shard) const HEADROOM_REQUIRES(shard.mutex());
+  void drain(Shard& shard) const HEADROOM_REQUIRES(shard.mutex()) {
+    if (shard.has_mail()) foreign_frees_ += shard.drain_inbox();
+  }
+  void note_peak(std::size_t number, const Shard& shard) const HEADROOM_REQUIRES(shard.mutex()) {
+    if (!is_alone()) peak_.note(number, shard.usage());
+  }
 
   std::unique_ptr<Backend> owned_backend_;
   DevicePool pool_;

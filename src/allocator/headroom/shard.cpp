@@ -30,12 +30,11 @@ void Shard::note(FlightKind kind, const Segment& segment) {
                            .requested = segment.bytes - segment.rounding});
 }
 
-std::optional<Address> Shard::take_slot(const Request& request, std::uint64_t bytes) {
-  if (!options_.planning) return std::nullopt;
+Address Shard::take_slot(const Request& request, std::uint64_t bytes) {
   const std::uint64_t iterations = planner_.counts().iterations;
   const auto slot = planner_.take(bytes, request.stream);
   if (planner_.counts().iterations != iterations) note_iteration();
-  if (!slot) return std::nullopt;
+  if (!slot) return no_address;
   return keep(core_->add_planned(slot->address, bytes, slot->number), request, bytes);
 }
 
@@ -72,25 +71,24 @@ void Shard::add_ages_to(HeapView& view) const {
   view.iterations = iterations_;
 }
 
-std::optional<Address> Shard::ready(const Request& request, std::uint64_t bytes) {
+Address Shard::ready(const Request& request, std::uint64_t bytes) {
   if (!waiting_.empty()) reap_waiting(false);
-  if (const auto planned = take_slot(request, bytes)) return planned;
+  if (options_.planning) {
+    if (const Address planned = take_slot(request, bytes); planned != no_address) return planned;
+  }
   const SegmentId id = core_->find_ready(bytes, request.stream);
-  if (id == no_segment) return std::nullopt;
-  return keep(id, request, bytes);
+  return id != no_segment ? keep(id, request, bytes) : no_address;
 }
 
-std::optional<Address> Shard::lend(const Request& request, std::uint64_t bytes) {
+Address Shard::lend(const Request& request, std::uint64_t bytes) {
   publish_idle_streams();
   const SegmentId id = core_->find_ready(bytes, request.stream);
-  if (id == no_segment) return std::nullopt;
-  return keep(id, request, bytes);
+  return id != no_segment ? keep(id, request, bytes) : no_address;
 }
 
-std::optional<Address> Shard::hard(const Request& request, std::uint64_t bytes, Plan plan) {
+Address Shard::hard(const Request& request, std::uint64_t bytes, Plan plan) {
   const SegmentId id = find(bytes, request.stream, plan);
-  if (id == no_segment) return std::nullopt;
-  return keep(id, request, bytes);
+  return id != no_segment ? keep(id, request, bytes) : no_address;
 }
 
 SegmentId Shard::find(std::uint64_t bytes, StreamId stream, Plan plan) {
@@ -270,7 +268,6 @@ void Shard::inbox_put(Address address) {
 }
 
 std::uint64_t Shard::drain_inbox() {
-  if (!has_mail()) return 0;
   {
     const MutexLock lock(inbox_mutex_);
     mail_.swap(inbox_);

@@ -22,8 +22,12 @@
 #include "allocator/policy.h"
 #include "allocator/usage_tracker.h"
 #include "base/mutex.h"
+#include "base/quick_mutex.h"
 
 namespace headroom::allocator {
+
+// No block is there.
+inline constexpr Address no_address = 0;
 
 class Shard {
  public:
@@ -37,7 +41,7 @@ class Shard {
   Shard(std::unique_ptr<Core> core, DevicePool& pool, Options options);
   ~Shard();
 
-  Mutex& mutex() const HEADROOM_RETURNS_LOCK(mutex_) { return mutex_; }
+  QuickMutex& mutex() const HEADROOM_RETURNS_LOCK(mutex_) { return mutex_; }
 
   // Whether a plan may be broken up for the memory that it holds.
   enum class Plan : std::uint8_t { keep, break_up };
@@ -45,13 +49,11 @@ class Shard {
   // Three ways to a block for a request rounded to `bytes`, each more expensive than the one
   // before. ready() uses the planned place, or free memory that the stream may use at once. lend()
   // gives a stream of another shard what any stream may use, or what that stream itself was lent
-  // and freed. hard() does whatever the core can do, after ready() found nothing.
-  std::optional<Address> ready(const Request& request, std::uint64_t bytes)
-      HEADROOM_REQUIRES(mutex_);
-  std::optional<Address> lend(const Request& request, std::uint64_t bytes)
-      HEADROOM_REQUIRES(mutex_);
-  std::optional<Address> hard(const Request& request, std::uint64_t bytes, Plan plan)
-      HEADROOM_REQUIRES(mutex_);
+  // and freed. hard() does whatever the core can do, after ready() found nothing. They return
+  // no_address if there is none.
+  Address ready(const Request& request, std::uint64_t bytes) HEADROOM_REQUIRES(mutex_);
+  Address lend(const Request& request, std::uint64_t bytes) HEADROOM_REQUIRES(mutex_);
+  Address hard(const Request& request, std::uint64_t bytes, Plan plan) HEADROOM_REQUIRES(mutex_);
 
   // Return false if the address is no live block of this shard.
   bool free(Address address) HEADROOM_REQUIRES(mutex_);
@@ -116,8 +118,7 @@ class Shard {
     std::vector<std::pair<EventId, StreamId>> events;
   };
 
-  std::optional<Address> take_slot(const Request& request, std::uint64_t bytes)
-      HEADROOM_REQUIRES(mutex_);
+  Address take_slot(const Request& request, std::uint64_t bytes) HEADROOM_REQUIRES(mutex_);
   Address keep(SegmentId id, const Request& request, std::uint64_t bytes) HEADROOM_REQUIRES(mutex_);
   SegmentId find(std::uint64_t bytes, StreamId stream, Plan plan) HEADROOM_REQUIRES(mutex_);
   void break_plan_up() HEADROOM_REQUIRES(mutex_);
@@ -128,7 +129,7 @@ class Shard {
   void note(FlightKind kind, const Segment& segment) HEADROOM_REQUIRES(mutex_);
   void note_iteration() HEADROOM_REQUIRES(mutex_);
 
-  mutable Mutex mutex_;
+  mutable QuickMutex mutex_;
   std::unique_ptr<Core> core_ HEADROOM_POINTEE_GUARDED_BY(mutex_);
   DevicePool* pool_;
   Options options_ HEADROOM_GUARDED_BY(mutex_);

@@ -35,9 +35,8 @@ class PlannedShard : public testing::Test {
 
   Address allocate(std::uint64_t bytes, StreamId stream = 0) {
     const Request request{bytes, Component::other, stream};
-    auto address = shard_.ready(request, bytes);
-    if (!address) address = shard_.hard(request, bytes, Shard::Plan::break_up);
-    return address.value_or(0);
+    const Address address = shard_.ready(request, bytes);
+    return address != no_address ? address : shard_.hard(request, bytes, Shard::Plan::break_up);
   }
   void step(const std::function<void(const std::vector<Address>&)>& middle = {}) {
     constexpr std::uint64_t unit = mib + mib / 2;
@@ -78,10 +77,10 @@ TEST_F(PlannedShard, a_broken_plan_leaves_blocks_that_are_still_shared) {
     EXPECT_TRUE(shard_.free(live[5]));
     EXPECT_FALSE(shard_.free(live[5])) << "it is not live any more";
     std::vector<Address> more;
-    while (const auto address = shard_.ready({mib / 2, Component::other, 0}, mib / 2)) {
-      EXPECT_TRUE(*address < live[5] || *address >= live[5] + 4 * mib + mib / 2)
+    while (const Address address = shard_.ready({mib / 2, Component::other, 0}, mib / 2)) {
+      EXPECT_TRUE(address < live[5] || address >= live[5] + 4 * mib + mib / 2)
           << "stream 9 may still use it";
-      more.push_back(*address);
+      more.push_back(address);
     }
     for (const Address address : more) shard_.free(address);
     for (const Address address : taken) shard_.free(address);
