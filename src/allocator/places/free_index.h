@@ -45,15 +45,51 @@ class FreeIndex {
   // change the index.
   template <class Visit>
   void for_each_from(std::uint64_t bytes, Visit&& visit) const {
+    static_cast<void>(first_from(bytes, [&](SegmentId id) {
+      visit(id);
+      return false;
+    }));
+  }
+  // Returns the first segment of at least `bytes`, in order of size, that `is_it` says yes to;
+  // no_segment if it never does. `is_it` must not change the index.
+  template <class Predicate>
+  SegmentId first_from(std::uint64_t bytes, Predicate&& is_it) const {
     SegmentId front =
         front_ != no_segment && (*segments_)[front_].bytes >= bytes ? front_ : no_segment;
-    const auto in_order = [&](SegmentId id) {
-      if (front != no_segment && before(front, id)) visit(std::exchange(front, no_segment));
-      visit(id);
+    SegmentId found = no_segment;
+    const auto ends_at = [&](SegmentId id) {
+      if (front != no_segment && before(front, id)) {
+        found = std::exchange(front, no_segment);
+        if (is_it(found)) return true;
+      }
+      found = id;
+      return is_it(id);
     };
     for (std::size_t bin = next_bin(bin_of(bytes)); bin < bin_count; bin = next_bin(bin + 1))
-      for_each_in(roots_[bin], bytes, in_order);
-    if (front != no_segment) visit(front);
+      if (ends_in(roots_[bin], bytes, ends_at)) return found;
+    return front != no_segment && is_it(front) ? front : no_segment;
+  }
+  // The same among all segments, from the largest one down.
+  template <class Predicate>
+  SegmentId last_that(Predicate&& is_it) const {
+    SegmentId front = front_;
+    SegmentId found = no_segment;
+    const auto ends_at = [&](SegmentId id) {
+      if (front != no_segment && before(id, front)) {
+        found = std::exchange(front, no_segment);
+        if (is_it(found)) return true;
+      }
+      found = id;
+      return is_it(id);
+    };
+    for (std::size_t word = word_count; word-- > 0;) {
+      for (std::uint64_t bins = words_[word]; bins != 0;) {
+        const auto bin = static_cast<std::size_t>(std::bit_width(bins) - 1);
+        bins ^= std::uint64_t{1} << bin;
+        if (ends_in_reverse(roots_[word * 64 + bin], ends_at)) return found;
+      }
+    }
+    return front != no_segment && is_it(front) ? front : no_segment;
   }
 
  private:
@@ -103,16 +139,25 @@ class FreeIndex {
   SegmentId merge(SegmentId low, SegmentId high);
   void split(SegmentId root, SegmentId pivot, SegmentId* low, SegmentId* high);
 
-  template <class Visit>
-  void for_each_in(SegmentId root, std::uint64_t bytes, Visit& visit) const {
+  // Whether the walk through the tree, in order, ended before its end.
+  template <class Predicate>
+  bool ends_in(SegmentId root, std::uint64_t bytes, Predicate& ends_at) const {
     while (root != no_segment) {
       const Segment& segment = (*segments_)[root];
-      if (segment.bytes >= bytes) {
-        for_each_in(segment.left, bytes, visit);
-        visit(root);
-      }
+      if (segment.bytes >= bytes && (ends_in(segment.left, bytes, ends_at) || ends_at(root)))
+        return true;
       root = segment.right;
     }
+    return false;
+  }
+  template <class Predicate>
+  bool ends_in_reverse(SegmentId root, Predicate& ends_at) const {
+    while (root != no_segment) {
+      const Segment& segment = (*segments_)[root];
+      if (ends_in_reverse(segment.right, ends_at) || ends_at(root)) return true;
+      root = segment.left;
+    }
+    return false;
   }
 
   SegmentTable* segments_;

@@ -85,6 +85,29 @@ TEST_F(Index, visits_all_in_order_also_the_one_that_came_last) {
   }
 }
 
+TEST_F(Index, ends_a_search_at_the_first_and_at_the_last_one_that_is_wanted) {
+  std::mt19937_64 random(5);
+  std::set<std::tuple<std::uint64_t, std::uint64_t, SegmentId>> model;
+  for (std::uint64_t i = 1; i <= 300; ++i) {
+    const std::uint64_t bytes = (1 + random() % 3000) * 512;
+    model.insert({bytes, i * 512, add(bytes, i * 512)});
+    std::vector<SegmentId> from;  // In order, those that are wanted.
+    for (auto each = model.lower_bound({bytes / 2, 0, 0}); each != model.end(); ++each)
+      if (std::get<2>(*each) % 7 == i % 7) from.push_back(std::get<2>(*each));
+    int seen = 0;
+    const auto is_wanted = [&](SegmentId id) {
+      seen += id % 7 == i % 7 ? 1 : 0;
+      return id % 7 == i % 7;
+    };
+    ASSERT_EQ(index_.first_from(bytes / 2, is_wanted), from.empty() ? no_segment : from.front());
+    ASSERT_EQ(seen, from.empty() ? 0 : 1) << "it went on";
+    if (from.empty()) continue;
+    seen = 0;
+    ASSERT_EQ(index_.last_that(is_wanted), from.back());
+    ASSERT_EQ(seen, 1) << "it went on";
+  }
+}
+
 TEST_F(Index, is_empty_only_without_the_one_that_came_last) {
   EXPECT_TRUE(index_.empty());
   const SegmentId first = add(1024, 0x1000);

@@ -24,14 +24,10 @@ std::uint64_t PlainHeap::release_range(SegmentId idle) {
 }
 
 SegmentId PlainHeap::idle_for(std::uint64_t bytes) const {
-  SegmentId enough = no_segment;
-  SegmentId largest = no_segment;
-  free_.front().segments->for_each_from(page_bytes, [&](SegmentId id) {
-    if (enough != no_segment || !is_idle(id)) return;
-    if ((*segments_)[id].bytes >= bytes) enough = id;
-    largest = id;
-  });
-  return enough != no_segment ? enough : largest;
+  const FreeIndex& free = *free_.front().segments;
+  const auto idle = [&](SegmentId id) { return is_idle(id); };
+  const SegmentId enough = free.first_from(bytes, idle);
+  return enough != no_segment ? enough : free.last_that(idle);
 }
 
 void PlainHeap::release_all() {

@@ -11,7 +11,7 @@
 
 namespace headroom::allocator {
 
-const FreeIndex* Tiling::known_index(StreamId stream) const {
+FreeIndex* Tiling::known_index(StreamId stream) const {
   if (stream == last_stream_) return last_segments_;
   for (const StreamIndex& index : free_)
     if (index.stream == stream) return index.segments.get();
@@ -19,26 +19,20 @@ const FreeIndex* Tiling::known_index(StreamId stream) const {
 }
 
 FreeIndex& Tiling::find_index(StreamId stream) {
-  const auto is_its = [&](const StreamIndex& each) { return each.stream == stream; };
-  auto found = std::find_if(free_.begin(), free_.end(), is_its);
-  if (found == free_.end())
-    found = free_.insert(found, {stream, std::make_unique<FreeIndex>(*segments_)});
+  last_segments_ = known_index(stream);
+  if (last_segments_ == nullptr) {
+    free_.push_back({stream, std::make_unique<FreeIndex>(*segments_)});
+    last_segments_ = free_.back().segments.get();
+  }
   last_stream_ = stream;
-  last_segments_ = found->segments.get();
   return *last_segments_;
 }
 
-// Is called before an index goes away. The one of any_stream never does.
-void Tiling::forget_last_index() {
-  last_stream_ = any_stream;
-  last_segments_ = free_.front().segments.get();
-}
-
 SegmentId Tiling::best_fit(std::uint64_t bytes, StreamId stream) const {
-  const FreeIndex* own = known_index(stream);
-  const SegmentId of_stream = own != nullptr ? own->best_fit(bytes) : no_segment;
   const FreeIndex& for_all = *free_.front().segments;
-  if (for_all.empty() || own == &for_all) return of_stream;
+  const FreeIndex* own = stream != any_stream ? known_index(stream) : nullptr;
+  const SegmentId of_stream = own != nullptr ? own->best_fit(bytes) : no_segment;
+  if (for_all.empty()) return of_stream;
   const SegmentId of_all = for_all.best_fit(bytes);
   if (of_stream == no_segment || of_all == no_segment)
     return of_stream == no_segment ? of_all : of_stream;
@@ -73,12 +67,12 @@ void Tiling::publish(StreamId stream) {
     (*segments_)[id].stream = any_stream;
     attach(id);
   }
-  forget_last_index();
+  last_stream_ = any_stream;
   free_.erase(found);
 }
 
 void Tiling::forget_idle_streams() {
-  forget_last_index();
+  last_stream_ = any_stream;
   std::erase_if(free_, [](const StreamIndex& index) {
     return index.stream != any_stream && index.segments->empty();
   });
@@ -90,12 +84,6 @@ std::vector<StreamId> Tiling::private_streams() const {
     if (index.stream != any_stream && !index.segments->empty()) streams.push_back(index.stream);
   }
   return streams;
-}
-
-std::uint64_t Tiling::address_bytes() const {
-  std::uint64_t bytes = 0;
-  for (const Range& range : ranges_) bytes += range.bytes;
-  return bytes;
 }
 
 std::uint32_t Tiling::add_range(std::uint64_t address, std::uint64_t bytes, SegmentState state,
@@ -116,6 +104,7 @@ std::uint32_t Tiling::add_range(std::uint64_t address, std::uint64_t bytes, Segm
   whole.state = state;
   const SegmentId id = segments_->create(whole);
   ranges_[index] = {address, bytes, id, stream};
+  address_bytes_ += bytes;
   if (listener_) listener_(address, bytes);
   attach_alone(id);
   return index;
@@ -134,6 +123,7 @@ void Tiling::remove_range(std::uint32_t range) {
           "one free segment is all of the range that is removed");
   detach(id);
   segments_->destroy(id);
+  address_bytes_ -= ranges_[range].bytes;
   ranges_[range] = {};
   removed_ranges_.push_back(range);
 }

@@ -24,7 +24,7 @@ class Tiling {
   // consists of pages, each of which can be unmapped.
   Tiling(std::uint8_t number, SegmentTable& segments, bool has_pages)
       : number_(number), has_pages_(has_pages), segments_(&segments), holes_(segments) {
-    find_index(any_stream);
+    free_.push_back({any_stream, std::make_unique<FreeIndex>(segments)});
   }
 
   // Finds the best fit among what `stream` itself freed and what every stream may use.
@@ -71,8 +71,8 @@ class Tiling {
   std::vector<StreamId> private_streams() const;  // Those that still own free segments.
   // How many streams have an index: the private ones, and some that owned free segments before.
   std::size_t stream_count() const { return free_.size(); }
-  void forget_idle_streams();           // Drops indexes without segments.
-  std::uint64_t address_bytes() const;  // All ranges together.
+  void forget_idle_streams();                                     // Drops indexes without segments.
+  std::uint64_t address_bytes() const { return address_bytes_; }  // All ranges together.
   std::uint64_t bytes_in(SegmentState state) const;
 
   // Checks everything that must hold between calls; returns what does not hold, or an empty text.
@@ -99,6 +99,7 @@ class Tiling {
   void remove_range(std::uint32_t range);
 
   FreeIndex& stream_index(StreamId stream) {
+    if (stream == any_stream) return *free_.front().segments;
     return stream == last_stream_ ? *last_segments_ : find_index(stream);
   }
   // cut() splits a segment and absorb_next() joins it with the next one; both require that it is in
@@ -130,15 +131,16 @@ class Tiling {
   FreeIndex& index_of(const Segment& segment) {
     return segment.state == SegmentState::hole ? holes_ : stream_index(segment.stream);
   }
-  const FreeIndex* known_index(StreamId stream) const;
+  // Null if there is none. Requires: the stream is not any_stream.
+  FreeIndex* known_index(StreamId stream) const;
   FreeIndex& find_index(StreamId stream);
-  void forget_last_index();
   bool absorbs(const Segment& newcomer, SegmentId neighbour) const;
   std::string broken_range(const Range& range) const;
 
-  // The index that was asked for last.
+  // The index of a single stream that was asked for last, if there is one.
   StreamId last_stream_ = any_stream;
   FreeIndex* last_segments_ = nullptr;
+  std::uint64_t address_bytes_ = 0;
   std::vector<std::uint32_t> removed_ranges_;
   RangeListener listener_;
 };
