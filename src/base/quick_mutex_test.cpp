@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -15,17 +16,19 @@ namespace {
 TEST(QuickMutex, one_thread_at_a_time_holds_it) {
   QuickMutex mutex;
   std::uint64_t count = 0;
+  std::atomic<int> ready = 0;
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&] {
-      for (int k = 0; k < 50'000; ++k) {
+      for (++ready; ready < 4;) std::this_thread::yield();
+      for (int k = 0; k < 300'000; ++k) {
         const MutexLock lock(mutex);
         count = count + 1;
       }
     });
   }
   for (std::thread& each : threads) each.join();
-  EXPECT_EQ(count, 200'000U);
+  EXPECT_EQ(count, 1'200'000U);
 }
 
 TEST(QuickMutex, who_only_tries_gets_it_when_it_is_free) {
