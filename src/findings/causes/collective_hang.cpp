@@ -84,7 +84,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                  sentence("Rule out the connection between the GPUs: NCCL_P2P_DISABLE=1 CMD; then "
                           "NCCL_SHM_DISABLE=1 CMD"),
                  sentence("If the job uses DataParallel, use DistributedDataParallel with one "
-                          "process per GPU instead.")};
+                          "process per GPU instead."),
+                 sentence_with("To train without NCCL and RCCL, let headroom average the gradients "
+                               "through shared memory",
+                               "headroom run --ranks auto -- CMD")};
   waiting.alternatives.push_back(
       {"rccl-p2p", 0.35, "NCCL_P2P_DISABLE=1 CMD; grep iommu=pt /proc/cmdline"});
   return waiting;

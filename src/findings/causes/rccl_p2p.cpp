@@ -176,7 +176,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     peers.evidence.push_back(show(subject.scene.cmdline, "it has no iommu=pt"));
   }
   show_some(subject, {"nccl-p2p-channel", "nccl-init"}, 2, peers);
-  peers.fix = {sentence("First try it without direct transfers: NCCL_P2P_DISABLE=1 CMD")};
+  peers.fix = {sentence("First try it without direct transfers: NCCL_P2P_DISABLE=1 CMD"),
+               sentence_with("To train at once without RCCL, let headroom average the gradients "
+                             "through shared memory",
+                             "headroom run --ranks auto -- CMD")};
   if (spreads_over_peers(subject.log)) {
     peers.fix = {
         sentence("Try it on one GPU: HIP_VISIBLE_DEVICES=0 CMD. If the result is right, build "
