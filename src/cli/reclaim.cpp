@@ -74,6 +74,7 @@ plan::Caller make_caller(const Typed& typed, const std::string& pci) {
   caller.root = machine::runs_as_root();
   caller.uid = machine::user_id();
   caller.words = {"headroom", "reclaim", "--gpu", pci};
+  caller.elsewhere = typed.root != "/";
   const auto add = [&caller](const std::string& option, const std::string& value) {
     caller.words.push_back(option);
     caller.words.push_back(value);
@@ -126,7 +127,8 @@ int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans,
   std::vector<report::Reclaimed> shown;
   for (plan::ReclaimPlan& plan : plans) {
     const bool held_on_host = plan.for_host && !plan.now.holders.empty();
-    enough = enough && plan::is_enough(plan, plan.now) && !held_on_host && !is_full(plan);
+    enough = enough && plan::is_enough(plan, plan.now) && !held_on_host && !is_full(plan) &&
+             plan::refused_choices(plan).empty();
     shown.push_back({std::move(plan), std::nullopt});
   }
   const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
@@ -170,18 +172,29 @@ int apply(const Typed& typed, const plan::ReclaimPlan& plan, reclaim::Kernel& ke
   return exit_findings;
 }
 
+// One that was named and is never ended, or not without more.
+Error cannot_end(const plan::ReclaimPlan& plan, const plan::Spared& refused) {
+  const auto next = report::next_commands(plan, nullptr);
+  return Error{Errc::invalid, plan::why_refused(refused) + " Nothing was done.",
+               next.empty() ? "headroom reclaim --gpu " + plan.pci : next.front()};
+}
+
 Result<const plan::ReclaimPlan*> only_one(const std::vector<plan::ReclaimPlan>& plans) {
-  const plan::ReclaimPlan* chosen = &plans.front();
-  std::string there;
-  std::size_t open = 0;
+  std::vector<const plan::ReclaimPlan*> open;
+  std::vector<std::string> there;
   for (const plan::ReclaimPlan& plan : plans) {
+    for (const plan::Spared& refused : plan::refused_choices(plan))
+      return cannot_end(plan, refused);
     if (plan::is_enough(plan, plan.now)) continue;
-    chosen = &plan;
-    there += (++open == 1 ? "" : ", ") + plan.pci;
+    open.push_back(&plan);
+    there.push_back(plan.pci);
   }
-  if (open <= 1) return chosen;
-  return Error{Errc::invalid, "--apply acts on one GPU, and there is something to do on " + there,
-               "headroom reclaim --gpu " + chosen->pci + " --apply"};
+  if (open.size() <= 1) return open.empty() ? &plans.front() : open.front();
+  // The same choice, on the first of them.
+  const auto next = report::next_commands(*open.front(), nullptr);
+  return Error{Errc::invalid,
+               "--apply acts on one GPU, and there is something to do on " + join(there, ", "),
+               next.empty() ? "headroom reclaim --gpu " + there.front() : next.front()};
 }
 
 int run_reclaim(Typed typed, const Context& context) {

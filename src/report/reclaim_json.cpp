@@ -56,7 +56,8 @@ Json holders(const plan::ReclaimPlan& plan) {
     }
     for (const plan::Spared& spared : plan.spared) {
       if (spared.held.pid != held.pid) continue;
-      one["why"] = spared.why;
+      one["why"] =
+          (spared.named.empty() ? "" : "named by " + spared.named + ", left alone: ") + spared.why;
       one["choose"] = text_or_null(spared.choose);
     }
     list.push_back(std::move(one));

@@ -19,12 +19,20 @@ std::string start(const plan::ReclaimPlan& plan, bool root) {
   return (root && !plan.caller.root ? "sudo " : "") + words;
 }
 
-std::string choice_of(const plan::ReclaimOptions& options) {
+// What was typed, except the words in `without`.
+std::string choice_of(const plan::ReclaimOptions& options,
+                      const std::vector<plan::Spared>& without = {}) {
+  std::vector<std::string> typed;
+  for (const std::uint64_t pid : options.pids) typed.push_back(fmt::format("--pid {}", pid));
+  for (const std::string& one : options.containers) typed.push_back("--container " + one);
+  for (const std::string& one : options.units) typed.push_back("--unit " + one);
+  if (options.all) typed.emplace_back("--all");
   std::string words;
-  for (const std::uint64_t pid : options.pids) words += fmt::format(" --pid {}", pid);
-  for (const std::string& one : options.containers) words += " --container " + one;
-  for (const std::string& one : options.units) words += " --unit " + one;
-  if (options.all) words += " --all";
+  for (const std::string& word : typed) {
+    const bool left_out = std::any_of(without.begin(), without.end(),
+                                      [&](const plan::Spared& one) { return one.named == word; });
+    if (!left_out) words += " " + word;
+  }
   if (options.include_desktop) words += " --include-desktop";
   return words;
 }
@@ -54,7 +62,9 @@ std::string harsher(const plan::ReclaimPlan& plan, Rung last) {
                      choice_of(plan.options), up_to(next));
 }
 
+// Proposals, where nobody has been chosen yet: a choice that was made is never added to.
 void add_choices(const plan::ReclaimPlan& plan, std::vector<std::string>& commands) {
+  if (plan::names_any(plan.options)) return;
   std::vector<std::string> seen;
   for (const plan::Spared& spared : plan.spared) {
     if (spared.choose.empty()) continue;
@@ -64,6 +74,26 @@ void add_choices(const plan::ReclaimPlan& plan, std::vector<std::string>& comman
     commands.push_back(fmt::format("{}{} {} --apply", start(plan, spared.needs_root),
                                    choice_of(plan.options), spared.choose));
   }
+}
+
+// Where a named one is left alone, nothing is applied: first the same with what allows it, to be
+// looked at, then what was chosen beside it.
+std::vector<std::string> after_refusal(const plan::ReclaimPlan& plan,
+                                       const std::vector<plan::Spared>& refused) {
+  std::vector<std::string> commands;
+  const bool all_desktop = std::all_of(refused.begin(), refused.end(),
+                                       [](const plan::Spared& one) { return one.of_desktop; });
+  const Rung last = plan.options.up_to;
+  if (all_desktop) {
+    commands.push_back(start(plan, false) + choice_of(plan.options) + " --include-desktop" +
+                       up_to(last));
+  }
+  const std::string others = choice_of(plan.options, refused);
+  if (!plan.targets.empty() && !others.empty()) {
+    commands.push_back(fmt::format("{}{}{} --apply", start(plan, any_needs_root(plan, last)),
+                                   others, up_to(last)));
+  }
+  return commands;
 }
 
 }  // namespace
@@ -79,6 +109,8 @@ std::vector<std::string> next_commands(const plan::ReclaimPlan& plan,
     add_choices(plan, commands);
     return commands;
   }
+  const auto refused = plan::refused_choices(plan);
+  if (!refused.empty()) return after_refusal(plan, refused);
   const bool enough = plan::is_enough(plan, plan.now);
   if (enough && (plan.spared.empty() || plan.options.free)) return {};
   const Rung last = plan.options.up_to;

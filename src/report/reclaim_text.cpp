@@ -29,7 +29,9 @@ std::string fate_of(const plan::ReclaimPlan& plan, const plan::Held& held) {
     if (target.held.pid == held.pid) return "chosen: " + target.why;
   }
   for (const plan::Spared& spared : plan.spared) {
-    if (spared.held.pid == held.pid) return "left alone: " + spared.why;
+    if (spared.held.pid != held.pid) continue;
+    return (spared.named.empty() ? "" : "named by " + spared.named + ", ") +
+           "left alone: " + spared.why;
   }
   return plan.for_host ? "on the host" : "";
 }
@@ -191,12 +193,14 @@ std::string suspects(const plan::ReclaimPlan& plan, const Style& style) {
               "  ", style.width);
 }
 
-std::string next_lines(const std::vector<std::string>& commands, std::string_view remark,
-                       const Style& style) {
+std::string next_lines(const plan::ReclaimPlan& plan, const std::vector<std::string>& commands,
+                       std::string_view remark, const Style& style) {
   if (commands.empty()) return "";
   std::string text = "\n";
-  if (commands.size() == 1) return text + next_line(printable(commands.front()), remark, style);
-  text += next_line(printable(commands.front()), "", style);
+  const std::string first =
+      (plan.caller.elsewhere ? "on that machine: " : "") + printable(commands.front());
+  if (commands.size() == 1) return text + next_line(first, remark, style);
+  text += next_line(first, "", style);
   for (std::size_t i = 1; i < commands.size(); ++i) {
     text += "  or: " + style.bold(keep_whole(printable(commands[i]))) + "\n";
   }
@@ -250,6 +254,17 @@ std::string verdict(const plan::ReclaimPlan& plan, const plan::ReclaimOutcome& o
          "\n";
 }
 
+// Why --apply would do nothing.
+std::string_view why_nothing(const plan::ReclaimPlan& plan) {
+  if (plan.spared.empty()) return "Nothing to reclaim.";
+  if (plan.options.free) return "Enough is free, so no process has to end.";
+  if (plan::names_any(plan.options)) {
+    return "Nothing to reclaim: what holds memory here is left alone, for the reason beside it.";
+  }
+  return "No dead process holds memory here, and no running one was chosen, so --apply by itself "
+         "would do nothing.";
+}
+
 }  // namespace
 
 std::string to_text(const plan::ReclaimPlan& plan, PlanDetail detail, const Style& style) {
@@ -259,30 +274,32 @@ std::string to_text(const plan::ReclaimPlan& plan, PlanDetail detail, const Styl
   text += "\n";
   if (plan.for_host) return fit(text + describe_host(plan, style), style.width);
   const bool enough = plan::is_enough(plan, plan.now);
-  if (enough) {
-    text += fold(plan.spared.empty() ? "Nothing to reclaim."
-                 : plan.options.free
-                     ? "Enough is free, so no process has to end."
-                     : "No dead process holds memory here, and no running one was chosen, so "
-                       "--apply by itself would do nothing.",
-                 "", style.width);
+  const auto refused = plan::refused_choices(plan);
+  for (const plan::Spared& one : refused) {
+    text += fold(printable(plan::why_refused(one)), "", style.width);
+  }
+  if (!refused.empty()) {
+    // --apply is refused, so there are no steps that it would take.
+  } else if (enough) {
+    text += fold(why_nothing(plan), "", style.width);
     if (detail == PlanDetail::verbose) text += "\n" + describe_rungs(plan, detail, style);
   } else {
     text += describe_rungs(plan, detail, style);
   }
   if (detail == PlanDetail::applied) return fit(text, style.width);
   const std::string_view remark =
-      enough
+      !refused.empty() ? "(shows who would end with it; nothing is done yet)"
+      : enough
           ? "(asks the chosen processes to end, waits, and measures; without --apply it shows the "
             "steps)"
           : "";
-  return fit(text + next_lines(next_commands(plan, nullptr), remark, style), style.width);
+  return fit(text + next_lines(plan, next_commands(plan, nullptr), remark, style), style.width);
 }
 
 std::string to_text(const plan::ReclaimPlan& plan, const plan::ReclaimOutcome& outcome,
                     const Style& style) {
   const std::string text = "\n" + verdict(plan, outcome, style);
-  return fit(text + next_lines(next_commands(plan, &outcome), "", style), style.width);
+  return fit(text + next_lines(plan, next_commands(plan, &outcome), "", style), style.width);
 }
 
 }  // namespace headroom::report

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 
 #include "base/text.h"
 #include "plan/reclaim/protected.h"
@@ -93,7 +94,7 @@ void choose(const ReclaimSubject& subject, const Held& held, ReclaimPlan& plan) 
     const bool desktop = protection == Protection::desktop;
     plan.spared.push_back({held, std::string(to_string(protection)),
                            desktop ? way_to_choose(held) + " --include-desktop" : "", foreign,
-                           desktop});
+                           desktop, word == "--all" ? "" : word});
     return;
   }
   const bool left_behind = occupant != nullptr && occupant->left_behind;
@@ -125,6 +126,28 @@ Status choose_targets(const ReclaimSubject& subject, ReclaimPlan& plan) {
     if (!holds) plan.suspects.push_back(client);
   }
   return Done{};
+}
+
+bool names_any(const ReclaimOptions& options) {
+  return options.all || !options.pids.empty() || !options.containers.empty() ||
+         !options.units.empty();
+}
+
+std::vector<Spared> refused_choices(const ReclaimPlan& plan) {
+  std::vector<Spared> refused;
+  std::copy_if(plan.spared.begin(), plan.spared.end(), std::back_inserter(refused),
+               [](const Spared& one) { return !one.named.empty(); });
+  return refused;
+}
+
+std::string why_refused(const Spared& spared) {
+  const std::string why =
+      fmt::format("{} names {} (PID {}), which is left alone: {}.", spared.named,
+                  spared.held.command, spared.held.pid, spared.why);
+  return why + (spared.of_desktop
+                    ? " Everything that runs in it would end with it. To end it all the same, add "
+                      "--include-desktop."
+                    : " headroom never ends it.");
 }
 
 }  // namespace headroom::plan

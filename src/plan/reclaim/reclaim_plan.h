@@ -33,6 +33,7 @@ struct Caller {
   bool root = false;
   std::uint64_t uid = 0;
   std::vector<std::string> words;  // The command line, without --apply, --up-to and the choice.
+  bool elsewhere = false;          // What is looked at is not the machine that this runs on.
 };
 
 struct ReclaimSubject {
@@ -60,6 +61,7 @@ struct Spared {
   bool needs_root = false;  // To end it.
   // It is part of the desktop, so to choose it takes --include-desktop.
   bool of_desktop = false;
+  std::string named = {};  // The word that named it all the same, "--pid 1893"; empty: none did.
 };
 
 // A unit or container that targets belong to.
@@ -121,6 +123,13 @@ struct ReclaimPlan {
   std::vector<HostStep> host_steps;
   std::vector<std::string> notes;
 };
+
+// Somebody said on the command line whom to end.
+bool names_any(const ReclaimOptions& options);
+// Those that were named and are left alone all the same.
+std::vector<Spared> refused_choices(const ReclaimPlan& plan);
+// Why the named one is left alone, and what to add if it is meant: sentences.
+std::string why_refused(const Spared& spared);
 
 // One GPU's plan. Fails with invalid where what is named holds nothing on it, and as measure().
 Result<ReclaimPlan> plan_reclaim(const ReclaimSubject& subject, const std::string& pci);
