@@ -88,7 +88,7 @@ std::string service_table(const std::string& what) {
       what.find('/') == std::string::npos ? "/etc/systemd/system/" + unit : path;
   return fmt::format(
       "[service]\nname = {0}\nkind = \"systemd\"\nunit = {1}\nuser = {2}\n\n[[change]]\nfile = "
-      "{3}\nset = {{ environment = {{ HIP_VISIBLE_DEVICES = \"0\" }} }}\n",
+      "{3}\nset = {{ environment = {{ NAME = \"VALUE\" }} }}\n",
       service_name(without_ending(unit)), quoted(unit), is_user, quoted(drop_in));
 }
 
@@ -97,11 +97,11 @@ std::string service_file(const std::string& what) {
          "key.\n" +
          service_table(what) +
          "\n[health]\n"
-         "url = \"http://127.0.0.1:3003/ping\"   # answers once the service is up\n"
+         "url = \"http://127.0.0.1:PORT/PATH\"   # answers once the service is up\n"
          "timeout_s = 60\n"
          "\n[smoke]\n"
          "# A request that makes the service do its real work, so that models are loaded now.\n"
-         "url = \"http://127.0.0.1:3003/predict\"\n"
+         "url = \"http://127.0.0.1:PORT/PATH\"\n"
          "expect_status = 200\n"
          "repeat = 20\n"
          "concurrency = 4\n"

@@ -104,7 +104,10 @@ std::optional<GateCheck> check_limit(const GateInput& input, Bytes needed) {
 
 GateCheck check_memory(const GateInput& input) {
   const auto needed = needed_host(input);
-  if (!needed) return passed("memory", "SERVICE.toml does not say how much it needs");
+  if (!needed) {
+    return unknown("memory",
+                   "SERVICE.toml does not say how much it needs; [expect] memory = \"8GiB\" does");
+  }
   if (auto refusal = check_limit(input, *needed)) return *refusal;
   const auto& available = input.facts.machine.memory.available;
   if (!available) return unknown("memory", "headroom does not know how much memory is free");

@@ -85,6 +85,20 @@ bool is_token(const std::string& text) {  // RFC 9110, 5.6.2.
   });
 }
 
+// What `deploy --init` writes where only the user knows what belongs there.
+bool is_placeholder(std::string_view value) {
+  return value == "IMAGE:TAG" || value == "NAME" || value == "VALUE" ||
+         value.find(":PORT/") != std::string_view::npos;
+}
+
+void refuse_placeholder(TableReader& table, std::string_view key, std::string_view value,
+                        std::string_view wanted, std::string_view example) {
+  if (!is_placeholder(value)) return;
+  table.fail(key, Errc::invalid,
+             fmt::format("expected {}, found the template's placeholder {}", wanted, value),
+             fmt::format("write for instance {}", example));
+}
+
 void check_lines(TableReader& table, std::string_view key, const std::vector<std::string>& values) {
   const bool wrong = std::any_of(values.begin(), values.end(), [](const std::string& one) {
     return one.empty() || has_control(one);
@@ -108,6 +122,8 @@ void check_command(TableReader& table, std::string_view key,
 }
 
 void check_service(TableReader& table, const ServiceName& service) {
+  refuse_placeholder(table, "service", service.service, "the service's name in the compose file",
+                     "service = \"machine-learning\"");
   if (!is_name(service.name)) {
     table.wrong("name", "a name of letters, digits, '.', '_' and '-'");
   }
@@ -156,7 +172,13 @@ void check_set(TableReader& table, const TypedSet& set) {
                     set.image->find(' ') != std::string::npos)) {
     table.wrong("image", "the name of an image");
   }
+  refuse_placeholder(table, "image", set.image.value_or(""), "the image to change to",
+                     "set = { image = \"ghcr.io/immich-app/immich-machine-learning:v1.132.3\" }");
   for (const auto& [name, value] : set.environment) {
+    if (name == "NAME") {
+      refuse_placeholder(table, "environment", value, "a variable to change",
+                         "set = { environment = { HIP_VISIBLE_DEVICES = \"0\" } }");
+    }
     const bool is_variable = !name.empty() &&
                              std::all_of(name.begin(), name.end(), is_word_letter) &&
                              (name.front() < '0' || name.front() > '9');
@@ -243,6 +265,8 @@ void check_smoke(TableReader& table, const Smoke& smoke) {
 }
 
 void check_url(TableReader& table, std::string_view key, const std::string& url) {
+  refuse_placeholder(table, key, url, "a URL that the service answers",
+                     fmt::format("{} = \"http://127.0.0.1:3003/ping\"", key));
   const std::string wanted = fault_of_url(url);
   if (wanted.empty()) return;
   table.fail(key, Errc::invalid, "expected a URL, " + wanted,

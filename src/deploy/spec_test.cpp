@@ -111,5 +111,18 @@ TEST(ServiceSpec, urls_that_are_none_are_refused_without_their_secrets) {
               AllOf(HasSubstr("password"), Not(HasSubstr("geheim"))));
 }
 
+TEST(ServiceSpec, placeholders_of_the_template_are_refused_with_what_to_write) {
+  EXPECT_THAT(
+      error_of(with(smallest, "http://127.0.0.1:3003/predict", "http://127.0.0.1:PORT/PATH")),
+      HasSubstr("the template's placeholder http://127.0.0.1:PORT/PATH"));
+  const std::string with_set =
+      with(smallest, "with = \"new.env\"", "set = { image = \"IMAGE:TAG\" }");
+  EXPECT_THAT(error_of(with_set), HasSubstr("the template's placeholder IMAGE:TAG"));
+  EXPECT_THAT(
+      error_of(with(with_set, "image = \"IMAGE:TAG\"", "environment = { NAME = \"VALUE\" }")),
+      HasSubstr("the template's placeholder VALUE"));
+  EXPECT_EQ(error_of(with(with_set, "IMAGE:TAG", "photos:2")), "");
+}
+
 }  // namespace
 }  // namespace headroom::deploy

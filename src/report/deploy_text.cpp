@@ -91,13 +91,25 @@ std::string timeline_text(const std::vector<deploy::TimelineEntry>& timeline, de
   return text;
 }
 
+// The last command is what to type next; what stands before it has to be done first.
+std::string next_text(std::vector<findings::Step> steps, const Style& style) {
+  std::string text;
+  const bool has_command = !steps.empty() && steps.back().is_command();
+  if (has_command) {
+    const findings::Step& last = steps.back();
+    text = "\n" + next_line(printable(last.text), printable(last.remark), style);
+    steps.pop_back();
+  }
+  return steps_text("What to do", steps, style) + text;
+}
+
 std::string rest_of(const DeployReport& report, const Style& style) {
   std::string text;
   if (!report.warnings.empty()) text += heading("Good to know", style);
   for (const std::string& warning : report.warnings)
     text += fold(printable(warning), "  - ", style.width);
   text += steps_text("Still to be done by hand", report.left, style);
-  return text + steps_text("Next", report.next, style);
+  return text + next_text(report.next, style);
 }
 
 }  // namespace
@@ -106,7 +118,10 @@ std::string to_text(const DeployReport& report, const plan::Change& change, cons
   std::string text = verdict(report, style) + cause_text(report.cause, report.why, style);
   text += gate_text(report.gate, style) + heading("What --apply does", style);
   std::size_t number = 0;
-  for (const plan::Step& step : change.steps) text += step_text(step, ++number, style) + "\n";
+  for (const plan::Step& step : change.steps) {
+    text += (number > 0 ? "\n" : "") + step_text(step, number + 1, style);
+    ++number;
+  }
   return fit(text + rest_of(report, style), style.width);
 }
 
