@@ -145,5 +145,19 @@ TEST(UsageError, what_is_far_from_everything_is_answered_with_help) {
   EXPECT_EQ(Program().error_of({"prog", "page"}).message, "there is no command \"page\"");
 }
 
+TEST(UsageErrors, numbers_and_pairs_are_told_in_our_own_words) {
+  const Error twice =
+      Program().error_of({"prog", "work", "job", "--mode", "fast", "--mode", "slow"});
+  EXPECT_EQ(twice.message, "work: --mode: expected it once, found it 2 times");
+  const Error nothing = Program().error_of({"prog", "work", "job", "--size"});
+  EXPECT_EQ(nothing.message, "work: --size: expected a value (SIZE|auto), found nothing");
+  EXPECT_EQ(nothing.next, "prog work --help");
+  Program pair;
+  CLI::App* work = pair.app.get_subcommand("work");
+  work->get_option("--size")->excludes(work->get_option("--mode"));
+  const Error both = pair.error_of({"prog", "work", "job", "--size", "1", "--mode", "fast"});
+  EXPECT_THAT(both.message, ::testing::MatchesRegex("work: expected --.* or --.*, found both"));
+}
+
 }  // namespace
 }  // namespace headroom::command_line

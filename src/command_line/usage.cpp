@@ -124,6 +124,60 @@ std::optional<Error> wrong_value(const std::string& front, const CLI::App& comma
   return std::nullopt;
 }
 
+// How often an option was typed, or how many values stand behind it, in this program's words: the
+// option that has the wrong number. Requires: the parser refused a number.
+std::optional<Error> wrong_count(const std::string& front, const CLI::App& command,
+                                 const std::string& help) {
+  for (const CLI::Option* option : command.get_options()) {
+    const auto found = static_cast<long long>(option->count());
+    const std::string name = option->get_single_name();
+    const std::string dashed = name.starts_with('-') ? name : option->get_name();
+    if (found > option->get_items_expected_max()) {
+      return Error{Errc::invalid,
+                   fmt::format("{}{}: expected it once, found it {} times", front, dashed, found),
+                   "give it once, or see " + help};
+    }
+  }
+  return std::nullopt;
+}
+
+// "--log: 1 required FILE missing": the option's name.
+std::string option_of(const std::string& problem) {
+  return problem.substr(0, problem.find(':'));
+}
+
+std::optional<Error> wrong_number(const std::string& front, const CLI::App& command,
+                                  const std::string& problem, const std::string& help) {
+  const std::string name = option_of(problem);
+  if (problem.ends_with(" missing")) {
+    const CLI::Option* option = command.get_option_no_throw(name);
+    const std::string type = option == nullptr ? "value" : option->get_type_name();
+    return Error{Errc::invalid,
+                 fmt::format("{}{}: expected a value ({}), found nothing", front, name, type),
+                 help};
+  }
+  return wrong_count(front, command, help);
+}
+
+// "--env excludes --verbose".
+std::optional<Error> wrong_pair(const std::string& front, const std::string& problem,
+                                const std::string& help) {
+  constexpr std::string_view excludes = " excludes ", needs = " requires ";
+  if (const auto at = problem.find(excludes); at != std::string::npos) {
+    return Error{Errc::invalid,
+                 fmt::format("{}expected {} or {}, found both", front, problem.substr(0, at),
+                             problem.substr(at + excludes.size())),
+                 "leave one of them out, or see " + help};
+  }
+  if (const auto at = problem.find(needs); at != std::string::npos) {
+    return Error{Errc::invalid,
+                 fmt::format("{}{} expects {} beside it, found none", front, problem.substr(0, at),
+                             problem.substr(at + needs.size())),
+                 help};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> find_answer(const CLI::App& app, const CLI::ParseError& problem,
@@ -146,11 +200,19 @@ Error make_usage_error(const CLI::App& app, const CLI::ParseError& problem, cons
   const std::string front = in_front(app, command);
   const bool is_refused = dynamic_cast<const CLI::ValidationError*>(&problem) != nullptr;
   if (auto wrong = is_refused ? wrong_value(front, command, words) : std::nullopt) return *wrong;
+  const std::string help =
+      app.get_name() + (front.empty() ? "" : " " + command.get_name()) + " --help";
+  const bool is_number = dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr;
+  const std::string said = problem.what();
+  const bool is_pair = dynamic_cast<const CLI::ExcludesError*>(&problem) != nullptr ||
+                       dynamic_cast<const CLI::RequiresError*>(&problem) != nullptr;
+  std::optional<Error> wrong;
+  if (is_number) wrong = wrong_number(front, command, said, help);
+  if (is_pair) wrong = wrong_pair(front, said, help);
+  if (wrong) return *std::move(wrong);
   const CLI::Option* missing = missing_option(command);
-  const std::string what =
-      missing == nullptr ? problem.what() : expected_one(missing->get_single_name());
-  const std::string name = app.get_name() + (front.empty() ? "" : " " + command.get_name());
-  return {Errc::invalid, front + what, name + " --help"};
+  const std::string what = missing == nullptr ? said : expected_one(missing->get_single_name());
+  return {Errc::invalid, front + what, help};
 }
 
 }  // namespace headroom::command_line

@@ -134,6 +134,11 @@ Result<Device> find_device(const Job& job, const std::optional<PresentGpu>& pres
     HEADROOM_CHECK(take_vendor(device, Vendor::amd));
   }
   if (job.device.context) device.context = *job.device.context;
+  if (job.compute.dtype == DType::bf16 && device.half == DType::fp16) {
+    device.notes.emplace_back(
+        "This GPU has no arithmetic in bf16, so the job computes by way of fp32, and slowly. In "
+        "fp16 it takes the same memory: --dtype fp16.");
+  }
   return device;
 }
 

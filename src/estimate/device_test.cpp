@@ -46,6 +46,14 @@ TEST(Device, card_by_name_has_its_kernels_workspaces_and_half_type) {
   EXPECT_EQ(device_with("gpu = \"T4\"\n").attention, Attention::efficient);
 }
 
+TEST(Device, bf16_on_a_card_without_its_arithmetic_is_noted) {
+  const Device mi50 = device_with("gpu = \"MI50\"\n");
+  ASSERT_EQ(mi50.notes.size(), 1U);
+  EXPECT_NE(mi50.notes[0].find("--dtype fp16"), std::string::npos) << mi50.notes[0];
+  EXPECT_TRUE(device_with("gpu = \"H100 80GB\"\n").notes.empty());
+  EXPECT_TRUE(device_with("gpu = \"MI50\"\n[compute]\ndtype = \"fp16\"\n").notes.empty());
+}
+
 TEST(Device, context_and_capacity_that_are_given_count) {
   const Device device = device_with("gpu = \"MI50\"\ncapacity = \"20GiB\"\ncontext = \"1GiB\"\n");
   EXPECT_EQ(device.capacity, 20_GiB);

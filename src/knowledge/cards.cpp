@@ -99,6 +99,21 @@ Result<std::vector<Card>> load_cards() {
   return cards;
 }
 
+namespace {
+
+// "MI50x" is near "Instinct MI50", whose first word nobody types.
+std::optional<std::string> nearest_without_maker(std::string_view name,
+                                                 const std::vector<std::string>& names) {
+  std::vector<std::string> tails;
+  for (const std::string& one : names) tails.push_back(one.substr(one.find(' ') + 1));
+  const auto tail = nearest(name, tails);
+  if (!tail) return std::nullopt;
+  const auto at = std::find(tails.begin(), tails.end(), *tail) - tails.begin();
+  return names[static_cast<std::size_t>(at)];
+}
+
+}  // namespace
+
 Result<Card> find_card(std::string_view name) {
   HEADROOM_TRY(const std::vector<Card> cards, load_cards());
   std::vector<std::string> names;
@@ -116,7 +131,8 @@ Result<Card> find_card(std::string_view name) {
                  "name one of " + join(several, ", ")}
         .at("device.gpu");
   }
-  const auto meant = nearest(name, names);
+  auto meant = nearest(name, names);
+  if (!meant) meant = nearest_without_maker(name, names);
   return Error{Errc::not_found, fmt::format("no card is known by the name \"{}\"", name),
                meant
                    ? fmt::format("did you mean \"{}\"? or give device.capacity = \"16GiB\"", *meant)

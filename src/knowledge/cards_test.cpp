@@ -43,6 +43,10 @@ TEST(Cards, unknown_name_suggests_the_nearest) {
   const auto card = find_card("RX 7900 XY");
   ASSERT_FALSE(card.has_value());
   EXPECT_NE(card.error().next.find("RX 7900 XT"), std::string::npos) << card.error().next;
+  const auto short_name = find_card("MI50x");
+  ASSERT_FALSE(short_name.has_value());
+  EXPECT_NE(short_name.error().next.find("Instinct MI50"), std::string::npos)
+      << short_name.error().next;
 }
 
 }  // namespace

@@ -74,7 +74,15 @@ void apply(const JobFlags& flags, Document& document) {
 
 Error place_error(Error error, const JobFlags& flags, const std::string& name) {
   const auto flag = flags.flags.find(error.key);
-  return std::move(error).in(flag == flags.flags.end() ? name : flag->second);
+  if (flag == flags.flags.end()) return std::move(error).in(name);
+  // Who typed an option knows no keys of a file: neither that it is about nor those of the advice.
+  const std::string key = error.key + ": ";
+  if (error.message.starts_with(key)) error.message.erase(0, key.size());
+  constexpr std::string_view capacity = "device.capacity = \"16GiB\"";
+  if (const auto at = error.next.find(capacity); at != std::string::npos) {
+    error.next.replace(at, capacity.size(), "--capacity 16GiB");
+  }
+  return std::move(error).in(flag->second);
 }
 
 std::string default_note(const JobFlags& flags, const estimate::Job& job) {
