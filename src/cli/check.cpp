@@ -122,7 +122,8 @@ void print_answer(const CheckOptions& options, const facts::Facts& facts,
   if (options.verbose) detail = report::Detail::verbose;
   context.printer.print(report::to_text(
       facts, diagnosis, detail, style,
-      report::misfits_text(beside.services, style) + report::changes_text(beside.changes, style)));
+      report::misfits_text(beside.services, style) + report::changes_text(beside.changes, style),
+      options.root));
 }
 
 int run_check(const CheckOptions& options, const Context& context) {
@@ -165,8 +166,8 @@ int run_check(const CheckOptions& options, const Context& context) {
   }
   if (!options.what_if.empty()) return answer_what_if(options, *facts, diagnosis, *tables, context);
   if (!options.env.empty()) {
-    return answer_env({options.env, options.json, options.quiet}, *facts, diagnosis, *tables,
-                      context);
+    return answer_env({options.env, options.root, options.json, options.quiet}, *facts, diagnosis,
+                      *tables, context);
   }
   const Beside beside{
       deploy::judge_services(described_services(root->files), *facts, diagnosis, *tables),

@@ -13,6 +13,7 @@
 #include "machine/standard_input.h"
 #include "machine/terminal.h"
 #include "machine/user_files.h"
+#include "report/cause_text.h"
 #include "report/check_json.h"
 #include "report/environment_text.h"
 #include "report/service_text.h"
@@ -68,6 +69,7 @@ std::vector<deploy::Elsewhere> not_read(const Described& described) {
   for (const deploy::DescribedService& one : described) {
     deploy::add_elsewhere(one.elsewhere, places);
   }
+  std::erase_if(places, [](const deploy::Elsewhere& one) { return one.refused; });
   return places;
 }
 
@@ -90,34 +92,67 @@ std::string without_gpu(const Described& described,
   return report::fold(printable(says), "", style.width);
 }
 
+// The command that starts what the file describes.
+std::string start_command(const std::string& file, const deploy::DescribedService& first) {
+  if (first.kind == deploy::FileKind::compose) {
+    const bool found_by_name = file == "compose.yaml" || file == "compose.yml" ||
+                               file == "docker-compose.yaml" || file == "docker-compose.yml";
+    return "docker compose " + (found_by_name ? "" : "-f " + shell_quote(file) + " ") + "up -d";
+  }
+  const std::string systemctl = file.starts_with("/etc/") || file.starts_with("/usr/")
+                                    ? "sudo systemctl"
+                                    : "systemctl --user";
+  return fmt::format("{0} daemon-reload && {0} start {1}", systemctl, shell_quote(first.name));
+}
+
+// No GPU here can run ROCm.
+bool has_no_gpu_for_rocm(const facts::Facts& facts, const findings::Diagnosis& diagnosis) {
+  return facts.gpus.empty() || diagnosis.verdict == findings::Verdict::unsuitable;
+}
+
 // What to type when this has been read.
-std::string next_of(const EnvQuestion& question, bool advice, bool takes_gpu,
-                    const Described& described, const report::Style& style) {
-  if (advice) {
-    return report::next_line("headroom check --env " + shell_quote(question.file),
-                             "(again, when you have changed it)", style);
+struct NextStep {
+  bool advice = false;       // Something in the file should change.
+  bool takes_gpu = false;    // A service in it asks for the GPU.
+  bool without_gpu = false;  // And there is none here that could run it.
+};
+
+std::string next_of(const EnvQuestion& question, const NextStep& step, const Described& described,
+                    const report::Style& style) {
+  const bool captured = question.root != "/";
+  if (step.advice) {
+    return report::next_line(
+        report::for_root("headroom check --env " + shell_quote(question.file), question.root),
+        "(again, when you have changed it)", style);
+  }
+  if (step.without_gpu && !described.empty() && question.file != "-") {
+    return report::next_line(
+        (captured ? "on that machine: " : "") + start_command(question.file, described.front()),
+        "(starts it; nothing in it asks for ROCm)", style);
   }
   for (const deploy::Elsewhere& one : not_read(described)) {
     if (one.is_base() || one.file.empty() || !one.why.empty()) continue;
     const std::string file = one.file.front() == '-' ? "./" + one.file : one.file;
-    return report::next_line("headroom check --env " + shell_quote(file),
-                             "(what the service takes from there)", style);
+    return report::next_line(
+        report::for_root("headroom check --env " + shell_quote(file), question.root),
+        "(what the service takes from there)", style);
   }
-  if (takes_gpu && question.file != "-") {
+  if (step.takes_gpu && question.file != "-") {
     return report::next_line("headroom deploy --init " + shell_quote(question.file),
                              "(starts it with a test under load, and goes back if that fails)",
                              style);
   }
-  return report::next_line("headroom check", "(what limits this machine's GPUs)", style);
+  return report::next_line(report::for_root("headroom check", question.root),
+                           "(what limits this machine's GPUs)", style);
 }
 
 // Services have the first word: whether they fit is what their file is asked about.
 std::string answer_text(const EnvQuestion& question, const facts::Facts& facts,
                         const std::vector<findings::Judgement>& judged,
-                        const std::vector<deploy::ServiceJudgement>& services,
+                        const std::vector<deploy::ServiceJudgement>& services, bool describes,
                         const report::Style& style) {
   const std::string settings = report::environment_text(question.file, facts, judged, style);
-  if (services.empty()) return settings;
+  if (services.empty() && (!describes || report::has_gpu_settings(judged))) return settings;
   return report::services_headline(question.file, services, style) +
          (report::has_gpu_settings(judged) ? "\n" + settings : "") +
          report::services_text(services, style);
@@ -130,6 +165,17 @@ bool has_advice(const std::vector<findings::Judgement>& judged) {
   });
 }
 
+// The verdict alone: of the settings, and of the services where the file describes some.
+std::string quiet_text(const EnvQuestion& question, const std::vector<findings::Judgement>& judged,
+                       const std::vector<deploy::ServiceJudgement>& services, bool describes,
+                       bool advice, const report::Style& style) {
+  const bool settings = report::has_gpu_settings(judged) || !describes;
+  const std::string tally = settings ? report::environment_tally(judged) : "";
+  if (deploy::has_misfit(services)) return tally + report::misfits_tally(services);
+  return describes && !advice ? tally + report::services_headline(question.file, services, style)
+                              : tally;
+}
+
 }  // namespace
 
 int answer_env(const EnvQuestion& question, const facts::Facts& facts,
@@ -137,14 +183,18 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
                const Context& context) {
   const auto text = read_snippet(question.file);
   if (!text) return print_error(context, text.error(), exit_usage);
-  const auto read = deploy::read_service_file(question.file, *text);
-  Described described = read ? *read : Described{};
+  // A quadlet or a compose file that cannot be read: what else it says does not matter yet.
+  auto read = deploy::read_service_file(question.file, *text);
+  if (!read) return print_error(context, read.error(), exit_usage);
+  Described described = *std::move(read);
   build_on_files(question.file, described);
   auto settings = settings_in(question, *text, tables.knobs);
   add_inherited(described, settings);
   const auto judged = findings::audit_knobs(settings, facts, tables);
   const auto services = deploy::judge_services(described, facts, diagnosis, tables);
-  const bool advice = !read || has_advice(judged) || deploy::has_misfit(services);
+  const bool advice = has_advice(judged) || deploy::has_misfit(services);
+  const bool describes = !described.empty();
+  const NextStep step{advice, !services.empty(), has_no_gpu_for_rocm(facts, diagnosis)};
   if (question.json) {
     diagnosis.environment.insert(diagnosis.environment.end(), judged.begin(), judged.end());
     auto document = report::to_json(facts, diagnosis);
@@ -154,14 +204,11 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(
         question.quiet
-            ? report::environment_tally(judged) + report::misfits_tally(services)
-            : answer_text(question, facts, judged, services, style) +
+            ? quiet_text(question, judged, services, describes, advice, style)
+            : answer_text(question, facts, judged, services, describes, style) +
                   without_gpu(described, services, style) +
-                  report::fit("\n" + next_of(question, advice, !services.empty(), described, style),
-                              style.width));
+                  report::fit("\n" + next_of(question, step, described, style), style.width));
   }
-  // A quadlet or a compose file that cannot be read: the answer is of its settings alone.
-  if (!read) return print_error(context, read.error(), exit_usage);
   return advice ? exit_findings : exit_ok;
 }
 

@@ -12,7 +12,8 @@
 namespace headroom::cli {
 
 struct EnvQuestion {
-  std::string file;  // "-": standard input.
+  std::string file;        // "-": standard input.
+  std::string root = "/";  // Of the machine that is looked at.
   bool json = false;
   bool quiet = false;
 };

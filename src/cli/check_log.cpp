@@ -221,8 +221,9 @@ std::string next_text(const LogQuestion& question, const Reading& reading,
   }
   const auto mending = mending_command(*reading.machine, diagnosis.cause.id);
   const bool in_container = reading.machine->facts.machine.in_container();
-  return "\n" + (mending ? report::mending_line(*mending, in_container, style)
-                         : report::next_line("headroom check", "(when you are done)", style));
+  return "\n" + (mending ? report::mending_line(*mending, in_container, style, question.root)
+                         : report::next_line(report::for_root("headroom check", question.root),
+                                             "(when you are done)", style));
 }
 
 void print_answer(const LogQuestion& question, const Reading& reading, const Answer& answer,

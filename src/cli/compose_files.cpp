@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/compose_files.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
@@ -16,6 +18,7 @@ using Services = std::vector<DescribedService>;
 
 constexpr std::size_t largest_file = std::size_t{1} << 20U;
 constexpr int most_files = 8;  // That build on each other.
+constexpr std::size_t most_named = 8;
 
 // "a/b.yml" → "a/".
 std::string folder_of(const std::string& file) {
@@ -55,7 +58,14 @@ class Bases {
     for (const DescribedService& one : *services) {
       if (one.name == place.service) return one;
     }
-    return Error{Errc::not_found, "there is no service " + place.service, ""};
+    std::vector<std::string> names;
+    for (const DescribedService& one : *services) names.push_back(one.name);
+    return Error{
+        Errc::not_found,
+        fmt::format(
+            "there is no service {}{}", place.service,
+            names.empty() || names.size() > most_named ? "" : ", only " + join(names, ", ")),
+        ""};
   }
 
  private:
@@ -85,6 +95,8 @@ void build(DescribedService& service, Bases& bases) {
       const std::string named = "reading " + at->file + ": ";
       const std::string& why = base.error().message;
       at->why = why.starts_with(named) ? why.substr(named.size()) : why;
+      // Compose may be allowed to read what this user is not.
+      at->refused = base.error().code == Errc::not_found || base.error().code == Errc::invalid;
       continue;
     }
     deploy::build_on(service, static_cast<std::size_t>(at - service.elsewhere.begin()), *base);

@@ -91,7 +91,8 @@ int list_fixes(const FixCommand& command, const plan::FixSubject& subject, const
     context.printer.print_json_text(report::fixes_to_json_text(listed));
   } else {
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::fixes_to_text(listed, subject.diagnosis, subject.facts, style));
+    context.printer.print(
+        report::fixes_to_text(listed, subject.diagnosis, subject.facts, style, command.root));
   }
   const bool any = std::any_of(listed.begin(), listed.end(), [](const auto& one) {
     return one.outlook.standing == plan::Standing::needed;

@@ -18,12 +18,15 @@ std::string text_of(const YamlNode* node) {
 
 // "extends: NAME", or a map of `service` and perhaps `file`.
 Elsewhere find_base(const YamlNode& extends) {
-  if (extends.kind == Kind::alias) return {"extends", "", "", "its alias names nothing"};
+  if (extends.kind == Kind::alias) return {"extends", "", "", "its alias names nothing", true};
   Elsewhere base{"extends"};
   base.service = text_of(extends.kind == Kind::map ? extends.find("service") : &extends);
   if (extends.kind == Kind::map) base.file = text_of(extends.find("file"));
   const bool odd_file = extends.find("file") != nullptr && base.file.empty();
-  if (base.service.empty() || odd_file) base.why = "expected a name, or a map with service";
+  if (base.service.empty() || odd_file) {
+    base.why = "expected a name, or a map with service";
+    base.refused = true;
+  }
   return base;
 }
 

@@ -16,6 +16,7 @@ struct Elsewhere {
   std::string file = {};     // As written; of extends empty: the same file.
   std::string service = {};  // Of extends, the one that it builds on.
   std::string why = {};      // It cannot be read: "No such file or directory". May be empty.
+  bool refused = false;      // Compose refuses the whole file because of it.
 
   bool is_base() const { return key == "extends"; }
   bool operator==(const Elsewhere&) const = default;

@@ -118,6 +118,7 @@ void say_why_unbuilt(std::vector<DescribedService>& services) {
       if (!one.is_base() || !one.file.empty() || !one.why.empty()) continue;
       const bool known = find_service(services, one.service) != nullptr;
       one.why = known ? "it builds on itself" : "there is no such service";
+      one.refused = true;
     }
   }
 }
@@ -138,7 +139,8 @@ Result<std::vector<DescribedService>> read_services(const std::string& file,
                  "put the services that use a GPU into a file of their own"};
   }
   for (const auto& [name, service] : services->entries) {
-    if (service.kind != Kind::map || service.entries.empty()) continue;
+    // One without a word is there all the same: others may extend it.
+    if (service.kind != Kind::map && !service.is_null()) continue;
     const YamlNode* image = service.find("image");
     DescribedService one;
     one.name = name.value;

@@ -25,6 +25,13 @@ bool concerns_a_gpu(const DescribedService& service) {
          is_given(settings, "/dev/dri");
 }
 
+// What makes compose refuse the file; nullptr: nothing that is known.
+const Elsewhere* refused_base(const DescribedService& service) {
+  const auto base = std::find_if(service.elsewhere.begin(), service.elsewhere.end(),
+                                 [](const Elsewhere& one) { return one.refused; });
+  return base == service.elsewhere.end() ? nullptr : &*base;
+}
+
 // The GPU that decides if nothing here can run ROCm: every one of them is unsuited.
 const findings::Suitability* unsuited(const findings::Diagnosis& diagnosis) {
   const findings::Suitability* worst = nullptr;
@@ -47,6 +54,9 @@ class Judge {
       if (remark) judged.remarks.push_back(*std::move(remark));
     };
     add(misplaced(service));
+    add(broken_base(service));
+    // Where the GPU is nothing to it, only whether its file can be read matters.
+    if (!concerns_a_gpu(service)) return judged;
     add(image(service));
     add(devices(service));
     add(memory(service));
@@ -65,6 +75,18 @@ class Judge {
         fmt::format("move {} to a section [Service]", keys)};
   }
 
+  static std::optional<ServiceRemark> broken_base(const DescribedService& service) {
+    const Elsewhere* base = refused_base(service);
+    if (base == nullptr) return std::nullopt;
+    const bool no_file = !base->file.empty() && base->why.find("no service") == std::string::npos;
+    return ServiceRemark{
+        "file", "extends", Answer::misfits,
+        fmt::format("Compose refuses this file, because \"extends\" names {}: {}",
+                    base->service.empty() ? "nothing" : place_of(*base), base->why),
+        no_file ? fmt::format("put that file at {}, or remove the key \"extends\"", base->file)
+                : "name a service that is there, or remove the key \"extends\""};
+  }
+
   std::string gpus() const {
     std::vector<std::string> names;
     for (const facts::Gpu& gpu : facts_.gpus) {
@@ -74,11 +96,13 @@ class Judge {
     return names.empty() ? "no AMD GPU" : join(names, ", ");
   }
 
+  bool no_gpu_for_rocm() const { return unsuited_ != nullptr || facts_.gpus.empty(); }
+
   std::optional<ServiceRemark> image(const DescribedService& service) const {
     if (!service.settings.image) return std::nullopt;
     const std::string& name = *service.settings.image;
     ServiceRemark remark{"image", name, Answer::fits, "", "", service.image_line};
-    if (is_for_rocm(service.settings) && (unsuited_ != nullptr || facts_.gpus.empty())) {
+    if (is_for_rocm(service.settings) && no_gpu_for_rocm()) {
       remark.answer = Answer::misfits;
       remark.says = fmt::format(
           "It is a build for ROCm, but this machine has {}: {}", gpus(),
@@ -93,6 +117,8 @@ class Judge {
       remark.answer = Answer::misfits;
       remark.says = "It " + check.says.substr(name.size() + 1);
       remark.advice = "choose an image of a ROCm build that supports this GPU";
+    } else if (check.answer == GateCheck::Answer::unknown && no_gpu_for_rocm()) {
+      remark.says = "Its name does not ask for ROCm, and a service on the CPU needs no GPU";
     } else if (check.answer == GateCheck::Answer::unknown) {
       remark.answer = Answer::note;
       remark.says = "Its name does not show what is in it";
@@ -134,7 +160,7 @@ class Judge {
     ServiceRemark remark{"devices", join(given, ", "), Answer::fits, "", ""};
     const bool any =
         is_given(service.settings, "/dev/kfd") || is_given(service.settings, "/dev/dri");
-    if (unsuited_ != nullptr) {
+    if (no_gpu_for_rocm()) {
       if (!any) return std::nullopt;
       if (!is_given(service.settings, "/dev/kfd")) {
         remark.answer = Answer::note;
@@ -184,8 +210,9 @@ class Judge {
   }
 
   static const Elsewhere* unread_base(const DescribedService& service) {
-    const auto base = std::find_if(service.elsewhere.begin(), service.elsewhere.end(),
-                                   [](const Elsewhere& one) { return one.is_base(); });
+    const auto base =
+        std::find_if(service.elsewhere.begin(), service.elsewhere.end(),
+                     [](const Elsewhere& one) { return one.is_base() && !one.refused; });
     return base == service.elsewhere.end() ? nullptr : &*base;
   }
 
@@ -195,9 +222,11 @@ class Judge {
   }
 
   static std::optional<ServiceRemark> not_read(const DescribedService& service) {
-    if (service.elsewhere.empty()) return std::nullopt;
     std::vector<std::string> places;
-    for (const Elsewhere& one : service.elsewhere) places.push_back(describe(one));
+    for (const Elsewhere& one : service.elsewhere) {
+      if (!one.refused) places.push_back(describe(one));
+    }
+    if (places.empty()) return std::nullopt;
     return ServiceRemark{"not read", join(places, ", "), Answer::note,
                          "The service takes more from there, which is not part of this answer", ""};
   }
@@ -264,7 +293,8 @@ std::vector<ServiceJudgement> judge_services(const std::vector<DescribedService>
   Judge judge(facts, diagnosis, tables);
   std::vector<ServiceJudgement> judged;
   for (const DescribedService& service : services) {
-    if (concerns_a_gpu(service)) judged.push_back(judge.judge(service));
+    const bool refused = refused_base(service) != nullptr;
+    if (concerns_a_gpu(service) || refused) judged.push_back(judge.judge(service));
   }
   return judged;
 }

@@ -229,5 +229,30 @@ TEST(ServiceJudgement, an_image_for_rocm_is_in_doubt_on_a_target_that_today_s_bu
   EXPECT_THAT(judged[0].remarks[0].says, HasSubstr("gfx906"));
 }
 
+constexpr std::string_view extending = "services:\n  ml:\n    image: photos:1\n    extends: gpu\n";
+
+TEST(ServiceJudgement, a_base_that_is_not_there_is_a_file_that_compose_refuses) {
+  const auto judged = judge(extending, with_gpu("gfx90c", findings::Level::no));
+  EXPECT_THAT(answers(judged), ElementsAre("ml file does-not-fit"));
+  EXPECT_THAT(judged[0].remarks[0].says, HasSubstr("the service gpu of this file"));
+  const std::string whole = std::string(extending) + "  gpu: {}\n";
+  EXPECT_THAT(judge(whole, with_gpu("gfx90c", findings::Level::no)), IsEmpty());
+}
+
+TEST(ServiceJudgement, an_image_without_rocm_fits_beside_a_gpu_that_cannot_run_it) {
+  const std::string_view text = "services:\n  ml:\n    image: photos:1\n    devices: [/dev/kfd]\n";
+  const auto judged = judge(text, with_gpu("gfx90c", findings::Level::no));
+  EXPECT_EQ(judged[0].remarks[0].answer, Answer::fits);
+  EXPECT_EQ(judge(text, with_gpu("gfx1100", findings::Level::stable))[0].remarks[0].answer,
+            Answer::note);
+}
+
+TEST(ServiceJudgement, devices_for_rocm_do_not_fit_a_machine_without_an_amd_gpu) {
+  const auto judged = judge(photos_quadlet, Machine{});
+  EXPECT_THAT(answers(judged),
+              ElementsAre("photos file does-not-fit", "photos image does-not-fit",
+                          "photos devices does-not-fit", "photos health check note"));
+}
+
 }  // namespace
 }  // namespace headroom::deploy

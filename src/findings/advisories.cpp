@@ -115,6 +115,43 @@ std::string title(const AdvisoryMatch& match, const Subject& subject, const fact
   return fmt::format("Linux {} lacks what {} needs: {}", *machine.kernel, title_of(gpu), what);
 }
 
+struct KernelPackage {
+  std::string name;   // "linux-generic-hwe-24.04"; empty: none is known.
+  std::string since;  // "6.17.0-19.19~24.04.2".
+};
+
+// Ubuntu's kernel that has the change, in the flavour that runs here.
+KernelPackage kernel_package(const knowledge::KernelFix& fix, const facts::MachineFacts& machine) {
+  constexpr std::string_view ubuntu = "Ubuntu ";
+  if (!machine.distribution || !machine.distribution->starts_with(ubuntu)) return {};
+  const std::string release = machine.distribution->substr(ubuntu.size(), 5);  // "24.04".
+  const bool is_known = std::any_of(fix.ubuntu.begin(), fix.ubuntu.end(), [&](const auto& one) {
+    return one.package.find("~" + release) != std::string::npos;
+  });
+  if (!is_known) return {};
+  const bool is_oem = machine.kernel && machine.kernel->ends_with("-oem");
+  for (const auto& one : fix.ubuntu) {
+    if ((one.flavour == "oem") != is_oem) continue;
+    return {(is_oem ? "linux-oem-" : "linux-generic-hwe-") + release,
+            one.series + "-" + one.package};
+  }
+  return {};
+}
+
+// What its row says; of a missing change with the command, where the distribution is known.
+std::vector<Step> steps_of(const Advisory& advisory, const Subject& subject) {
+  std::vector<Step> steps = sentences(advisory.to_do);
+  const auto* fix = subject.tables.advisories.fix(advisory.without_fix);
+  if (fix == nullptr || steps.empty() || advisory.effect == Effect::bad) return steps;
+  const KernelPackage package = kernel_package(*fix, subject.facts.machine);
+  if (package.name.empty()) return steps;
+  steps.front() = sentence_with(
+      fmt::format("Install a kernel that has {}: {} or later, at any point before the reboot",
+                  fix->what, package.since),
+      "sudo apt install " + package.name);
+  return steps;
+}
+
 Finding make(const AdvisoryMatch& match, const Subject& subject, const facts::Gpu& gpu,
              const std::string& id) {
   const Advisory& advisory = *match.advisory;
@@ -131,7 +168,7 @@ Finding make(const AdvisoryMatch& match, const Subject& subject, const facts::Gp
                   to_string(advisory.origin.certainty)));
   finding.evidence = match.evidence;
   if (gpu.gfx) finding.evidence.push_back(show(gpu.gfx, "the target is " + *gpu.gfx));
-  finding.fix = sentences(advisory.to_do);
+  finding.fix = steps_of(advisory, subject);
   finding.next = NextCommand::check();
   finding.joins_steps = match.certain;
   if (match.certain && advisory.effect == Effect::bad) {

@@ -3,6 +3,8 @@
 // that headroom's table does not have. It is a remark, not a cause.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "findings/memory_use.h"
 #include "findings/rules.h"
 #include "findings/suitability.h"
@@ -19,6 +21,16 @@ Finding make_unknown(const facts::Gpu& gpu) {
   finding.fix = {sentence("Look it up in ROCm's list of supported GPUs.")};
   finding.next = NextCommand::check("--verbose");
   return finding;
+}
+
+// As for the last line of the text: what is not installed yet comes before a plan for a job, unless
+// another GPU here has PyTorch's own wheels.
+bool lacks_stack(const facts::Facts& facts) {
+  const bool all = std::all_of(facts.gpus.begin(), facts.gpus.end(), [](const facts::Gpu& gpu) {
+    return gpu.support && (*gpu.support == knowledge::Support::community ||
+                           *gpu.support == knowledge::Support::override);
+  });
+  return all && !facts.python.torch.version;
 }
 
 std::vector<Finding> find(const Subject& subject) {
@@ -49,9 +61,9 @@ std::vector<Finding> find(const Subject& subject) {
                                "HSA_OVERRIDE_GFX_VERSION={} (risk: {}): {}",
                                other.value, to_string(other.risk), other.why)));
     }
-    finding.fix.push_back(sentence("Then run this test; it decides:"));
+    finding.fix.push_back(sentence("Then run this test; it decides, and must print True True:"));
     finding.fix.push_back(suitability->decides);
-    finding.next = NextCommand::plan();
+    finding.next = lacks_stack(subject.facts) ? NextCommand::stack() : NextCommand::plan();
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -119,10 +119,12 @@ std::optional<Cause> choose_cause(const std::vector<Finding>& findings) {
     }
   }
   if (best == nullptr) return std::nullopt;
+  bool all_same = true;  // They say the same of each GPU.
   Cause cause{best->id, best->title, best->claim->confidence, {}, {}, {}, {}};
   for (const Finding& finding : findings) {
     if (!finding.claim || finding.id != best->id) continue;
     if (!finding.gpu.empty()) append_new(cause.gpus, {finding.gpu});
+    all_same = all_same && finding.title == best->title;
     append_new(cause.reasons, finding.reasons);
     append_new(cause.fix, finding.fix);
     for (const Evidence& evidence : finding.evidence) {
@@ -134,8 +136,11 @@ std::optional<Cause> choose_cause(const std::vector<Finding>& findings) {
     }
   }
   if (cause.gpus.size() > 1) {
-    cause.title += fmt::format(", and the same on {} more GPU{}", cause.gpus.size() - 1,
-                               cause.gpus.size() > 2 ? "s" : "");
+    const std::size_t more = cause.gpus.size() - 1;
+    cause.title +=
+        all_same
+            ? fmt::format(", and the same on {} more GPU{}", more, more > 1 ? "s" : "")
+            : fmt::format("; {} more GPU{} this problem too", more, more > 1 ? "s have" : " has");
   }
   return cause;
 }

@@ -211,5 +211,20 @@ TEST(Advisories, a_release_that_needs_the_change_breaks_without_it) {
   EXPECT_EQ(known_bad_kernel_rule.find({facts, tables()}).front().id, "known-bad-kernel");
 }
 
+TEST(Advisories, on_ubuntu_the_step_is_the_package_of_the_flavour_that_runs) {
+  const auto step_on = [](const std::string& distribution, const std::string& kernel) {
+    auto facts = machine({gpu("gfx1151")}, kernel);
+    facts.machine.distribution = known<std::string>(distribution);
+    return known_bad_kernel_rule.find({facts, tables()}).front().fix.front();
+  };
+  const Step generic = step_on("Ubuntu 24.04.4 LTS", "6.17.0-14-generic");
+  EXPECT_EQ(generic.run, "sudo apt install linux-generic-hwe-24.04");
+  EXPECT_THAT(generic.text, HasSubstr("6.17.0-19.19~24.04.2 or later"));
+  EXPECT_EQ(step_on("Ubuntu 24.04.4 LTS", "6.14.0-1005-oem").run,
+            "sudo apt install linux-oem-24.04");
+  EXPECT_EQ(step_on("Ubuntu 22.04.5 LTS", "6.8.0-60-generic").run, "");
+  EXPECT_EQ(step_on("Arch Linux", "6.17.9").run, "");
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -27,17 +27,30 @@ std::string name_of(const facts::Holder& holder) {
   return holder.command.empty() ? pid : holder.command + " (" + pid + ")";
 }
 
-Step ask_to_stop(const facts::Holder& holder) {
+// Each is a choice: whoever runs it may still need it. `where` says on which of several GPUs.
+Step ask_to_stop(const facts::Holder& holder, const std::string& where) {
+  const std::string who = name_of(holder) + where;
   if (const std::string_view number = facts::slurm_number(holder.job); !number.empty()) {
-    return command("scancel " + std::string(number));
+    return sentence_with(
+        fmt::format("If nobody needs the job of {} any more, cancel it; what it has not saved is "
+                    "lost",
+                    who),
+        "scancel " + std::string(number));
   }
   if (!holder.container.empty()) {
-    return sentence(fmt::format("Stop its container: docker stop {0}   (podman: podman stop {0})",
-                                holder.container));
+    return sentence_with(
+        fmt::format("If nobody needs the container of {} now, stop it (podman: podman stop {})",
+                    who, holder.container),
+        "docker stop " + holder.container);
   }
-  if (holder.unit.ends_with(".service")) return command("sudo systemctl stop " + holder.unit);
-  return command(fmt::format("kill {}", holder.pid),
-                 fmt::format("({}; it ends, and its memory comes back)", holder.command));
+  if (holder.unit.ends_with(".service")) {
+    return sentence_with(fmt::format("If nobody needs the service of {} now, stop it", who),
+                         "sudo systemctl stop " + holder.unit);
+  }
+  return sentence_with(
+      fmt::format("If you no longer need what {} computes, end it; what it has not saved is lost",
+                  who),
+      fmt::format("kill {}", holder.pid));
 }
 
 std::string join_names(const std::vector<std::string>& names) {
@@ -49,11 +62,13 @@ struct Holders {
   std::vector<std::string> names;
   std::vector<std::string> pids;
   Bytes inside, outside;  // Held by visible processes, and by others.
+  Bytes named;            // Held by those of `names`.
   std::vector<Step> fixes;
 };
 
-Holders sum_up(const facts::Gpu& gpu, const MemoryUse& use, Finding& finding) {
+Holders sum_up(const facts::Gpu& gpu, const MemoryUse& use, bool one_of_many, Finding& finding) {
   Holders holders;
+  const std::string where = one_of_many ? " on " + gpu.pci : "";
   const bool in_gtt = on_gtt(gpu);
   for (const facts::Holder& holder : gpu.holders) {
     (holder.visible ? holders.inside : holders.outside) += of(holder, in_gtt);
@@ -63,7 +78,8 @@ Holders sum_up(const facts::Gpu& gpu, const MemoryUse& use, Finding& finding) {
          fmt::format("{} holds {}", name_of(holder), to_string(of(holder, in_gtt)))});
     if (holder.visible) {
       holders.names.push_back(name_of(holder));
-      holders.fixes.push_back(ask_to_stop(holder));
+      holders.named += of(holder, in_gtt);
+      holders.fixes.push_back(ask_to_stop(holder, where));
     } else {
       holders.pids.push_back(std::to_string(holder.pid));
     }
@@ -111,7 +127,11 @@ std::string make_title(const facts::Facts& facts, const facts::Gpu& gpu, const M
                        const Holders& holders) {
   std::string who = "in use, and headroom cannot see from here who holds it";
   if (!holders.names.empty() && holders.inside >= holders.outside) {
-    who = "held by " + join_names(holders.names);
+    // The rest is a desktop's, or the driver's own.
+    const std::string share = to_string(holders.named);
+    who = share == to_string(*use.used)
+              ? "held by " + join_names(holders.names)
+              : fmt::format("in use, {} of it by {}", share, join_names(holders.names));
   } else if (facts.machine.in_container()) {
     who = "held by processes outside this container";
     if (!holders.pids.empty()) who += " (host PID " + join(holders.pids, ", ") + ")";
@@ -147,7 +167,7 @@ std::vector<Finding> find(const Subject& subject) {
     finding.gpu = gpu.pci;
     finding.evidence = {show(use->used, fmt::format("{} of {} in use", to_string(*use->used),
                                                     to_string(use->capacity)))};
-    const Holders holders = sum_up(gpu, *use, finding);
+    const Holders holders = sum_up(gpu, *use, facts.gpus.size() > 1, finding);
     finding.title = make_title(facts, gpu, *use, holders);
     finding.reasons = {
         "This is not fragmentation. Fragmentation is memory that the failing process itself has "

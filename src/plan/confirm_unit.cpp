@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace headroom::plan {
@@ -102,12 +104,29 @@ std::string confirm_unit(const FixOptions& options) {
       options.rollback_on_mismatch ? " --rollback-on-mismatch" : "");
 }
 
+namespace {
+
+// Who does a step by hand is told when to reboot: once, at the end.
+void add_reboot(Change& change) {
+  const bool by_hand = std::any_of(change.steps.begin(), change.steps.end(),
+                                   [](const Step& one) { return one.kind == StepKind::by_hand; });
+  if (!by_hand) return;
+  Step step;
+  step.kind = StepKind::by_hand;
+  step.what = "Reboot";
+  step.action = Instruction{"sudo systemctl reboot"};
+  change.steps.push_back(std::move(step));
+}
+
+}  // namespace
+
 void add_confirm_unit(Change& change, const facts::BootSetup& boot, const FixOptions& options) {
-  if (!change.needs_reboot || !change.forecast) return;
+  if (!change.needs_reboot) return;
+  if (!change.forecast) return add_reboot(change);
   if (!has_units(boot) || options.program.empty()) {
     Step step;
     step.kind = StepKind::by_hand;
-    step.what = "After the reboot, check the result";
+    step.what = "Reboot, then check the result";
     step.action = Instruction{"sudo headroom confirm"};
     change.steps.push_back(std::move(step));
     return;
@@ -127,6 +146,7 @@ void add_confirm_unit(Change& change, const facts::BootSetup& boot, const FixOpt
   }
   change.steps.push_back(reload());
   change.steps.push_back(forget());
+  add_reboot(change);
   change.on_confirm.push_back(edit_link("Do not start the unit any more", target, std::nullopt));
   change.on_confirm.push_back(edit_unit("Remove the unit", "", unit, std::nullopt));
   change.on_confirm.push_back(reload());

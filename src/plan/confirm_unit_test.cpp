@@ -74,6 +74,22 @@ TEST(ConfirmUnit, without_systemd_a_person_is_asked) {
   EXPECT_TRUE(change.on_confirm.empty());
 }
 
+TEST(ConfirmUnit, beside_steps_by_hand_the_reboot_is_said_once_and_last) {
+  Step told;
+  told.kind = StepKind::by_hand;
+  told.action = Instruction{"set it"};
+  Change change = rebooting();
+  change.steps.push_back(told);
+  add_confirm_unit(change, with_systemd(), options());
+  EXPECT_EQ(std::get<Instruction>(change.steps.back().action).text, "sudo systemctl reboot");
+  Change unforecast;
+  unforecast.needs_reboot = true;
+  unforecast.steps.push_back(told);
+  add_confirm_unit(unforecast, with_systemd(), options());
+  ASSERT_EQ(unforecast.steps.size(), 2U);
+  EXPECT_EQ(unforecast.steps.back().what, "Reboot");
+}
+
 TEST(ConfirmUnit, a_change_without_a_reboot_needs_none) {
   Change change;
   add_confirm_unit(change, with_systemd(), options());

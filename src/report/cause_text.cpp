@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/shell_quote.h"
+
 namespace headroom::report {
 namespace {
 
@@ -116,22 +118,26 @@ const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosi
   return nullptr;
 }
 
+std::string for_root(const std::string& command, const std::string& root) {
+  return root == "/" ? command : command + " --root " + printable(shell_quote(root));
+}
+
 std::string mending_line(const findings::NextCommand& command, bool in_container,
-                         const Style& style) {
+                         const Style& style, const std::string& root) {
+  const std::string text = for_root(command.text(), root);
   if (command.guides()) {
-    return next_line(command.text(), "(how to set up a PyTorch that has code for this GPU)", style);
+    return next_line(text, "(how to set up a PyTorch that has code for this GPU)", style);
   }
   if (!command.can_be_undone() && !in_container) {
-    return next_line(command.text(), "(who holds the memory, and the command that gets it back)",
-                     style);
+    return next_line(text, "(who holds the memory, and the command that gets it back)", style);
   }
   if (in_container) {
-    return command.can_be_undone()
-               ? next_line("headroom check", "(when you are done on the host)", style)
-               : next_line(command.text(), "(what to type on the host)", style);
+    return command.can_be_undone() ? next_line(for_root("headroom check", root),
+                                               "(when you are done on the host)", style)
+                                   : next_line(text, "(what to type on the host)", style);
   }
-  return next_line(command.text(),
-                   "(shows what it would do here; --apply does it, and it can be undone)", style);
+  return next_line(text, "(shows what it would do here; --apply does it, and it can be undone)",
+                   style);
 }
 
 namespace {
@@ -156,12 +162,17 @@ const findings::NextCommand* warning_to_mend(const findings::Diagnosis& diagnosi
 
 }  // namespace
 
+bool lacks_stack(const findings::Diagnosis& diagnosis, const facts::Facts& facts) {
+  return diagnosis.verdict == Verdict::ok && !facts.python.torch.version &&
+         needs_own_wheels(diagnosis);
+}
+
 std::string next_without_cause(const findings::Diagnosis& diagnosis, const facts::Facts& facts,
-                               const Style& style) {
+                               const Style& style, const std::string& root) {
   const bool is_clear = diagnosis.verdict == Verdict::ok || diagnosis.verdict == Verdict::no_gpu;
   if (!is_clear) {
-    return next_line("headroom check --verbose", "(lists every fact, and why one is missing)",
-                     style);
+    return next_line(for_root("headroom check --verbose", root),
+                     "(lists every fact, and why one is missing)", style);
   }
   if (diagnosis.verdict == Verdict::no_gpu || diagnosis.suitability.empty()) {
     return next_line("headroom plan --model Qwen/Qwen2.5-3B --method lora",
@@ -169,13 +180,13 @@ std::string next_without_cause(const findings::Diagnosis& diagnosis, const facts
   }
   const bool in_container = facts.machine.in_container();
   if (const findings::NextCommand* command = warning_to_mend(diagnosis, in_container)) {
-    return mending_line(*command, in_container, style);
+    return mending_line(*command, in_container, style, root);
   }
-  if (!facts.python.torch.version && needs_own_wheels(diagnosis)) {
-    return next_line("headroom fix stack", "(how to set up a PyTorch that has code for this GPU)",
-                     style);
+  if (lacks_stack(diagnosis, facts)) {
+    return next_line(for_root("headroom fix stack", root),
+                     "(how to set up a PyTorch that has code for this GPU)", style);
   }
-  return next_line(findings::NextCommand::plan().text(),
+  return next_line(for_root(findings::NextCommand::plan().text(), root),
                    "(says whether a job fits; put in your model)", style);
 }
 

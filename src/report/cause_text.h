@@ -38,14 +38,22 @@ std::string cause_text(const findings::Cause& cause,
 const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosis,
                                              std::string_view cause);
 
+// The command for the machine that was looked at: with --root where that is a captured one, which
+// `root` then names. "/" is this machine.
+std::string for_root(const std::string& command, const std::string& root);
+
 // The line that names it, with what it does for this reader: in a container `fix` changes nothing,
 // and `reclaim` prints what to type on the host.
 std::string mending_line(const findings::NextCommand& command, bool in_container,
-                         const Style& style);
+                         const Style& style, const std::string& root = "/");
+
+// Whether nothing is wrong but that no PyTorch is there, and PyTorch's own wheels lack the code of
+// every GPU here.
+bool lacks_stack(const findings::Diagnosis& diagnosis, const facts::Facts& facts);
 
 // The line that names the command to type next where check found no cause.
 std::string next_without_cause(const findings::Diagnosis& diagnosis, const facts::Facts& facts,
-                               const Style& style);
+                               const Style& style, const std::string& root = "/");
 
 // "limited: …": the verdict in its colour and a sentence, folded.
 std::string verdict_line(findings::Verdict verdict, const std::string& sentence,

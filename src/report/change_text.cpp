@@ -40,8 +40,12 @@ std::string steps_remark(const Change& change) {
 std::string steps_text(const Change& change, const Style& style) {
   std::string text = heading(steps_title(change), steps_remark(change), style);
   std::size_t number = 0;
-  for (const plan::Step& step : change.steps) text += step_text(step, ++number, style) + "\n";
+  for (const plan::Step& step : change.steps) {
+    text += (number > 0 ? "\n" : "") + step_text(step, number + 1, style);
+    ++number;
+  }
   if (is_by_hand(change)) return text;
+  text += "\n";
   text += fold(
       "Before anything is changed, headroom saves the bytes, owner, mode and labels of every file "
       "above. If a step fails, it undoes all of them.",

@@ -87,7 +87,8 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
 }
 
 // Returns the cause's steps and the command of headroom that helps with them.
-std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
+std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style,
+                       const std::string& root) {
   std::string text;
   if (!diagnosis.cause->fix.empty()) {
     text = "\n" + style.bold("What to do") + "\n" + steps_text(steps_of(diagnosis), style);
@@ -96,16 +97,17 @@ std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, co
   if (command == nullptr) {
     return text + "\n" +
            (diagnosis.verdict == Verdict::unsuitable
-                ? next_line("headroom check --env FILE",
+                ? next_line(for_root("headroom check --env FILE", root),
                             "(which lines of a service's file do not fit this machine)", style)
-                : next_line("headroom check", "(when you are done)", style));
+                : next_line(for_root("headroom check", root), "(when you are done)", style));
   }
-  return text + "\n" + mending_line(*command, facts.machine.in_container(), style);
+  return text + "\n" + mending_line(*command, facts.machine.in_container(), style, root);
 }
 
-std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style) {
-  if (diagnosis.cause) return what_to_do(facts, diagnosis, style);
-  return "\n" + next_without_cause(diagnosis, facts, style);
+std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style,
+                      const std::string& root) {
+  if (diagnosis.cause) return what_to_do(facts, diagnosis, style, root);
+  return "\n" + next_without_cause(diagnosis, facts, style, root);
 }
 
 std::string machine_line(const facts::MachineFacts& machine) {
@@ -121,11 +123,13 @@ std::string machine_line(const facts::MachineFacts& machine) {
 }  // namespace
 
 std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detail detail,
-                    const Style& style, const std::string& services) {
+                    const Style& style, const std::string& services, const std::string& root) {
   const std::string sentence = machine_summary(facts, diagnosis);
   if (detail == Detail::quiet) {
-    return fit(verdict_line(diagnosis.verdict, sentence + count_of_warnings(diagnosis), style),
-               style.width);
+    return fit(
+        verdict_line(diagnosis.verdict,
+                     sentence + also_needed(diagnosis) + count_of_warnings(diagnosis), style),
+        style.width);
   }
   std::string text = verdict_line(diagnosis.verdict, sentence + also_needed(diagnosis), style);
   const std::string machine = machine_line(facts.machine);
@@ -137,7 +141,7 @@ std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detai
   if (detail == Detail::verbose) {
     text += "\n" + style.bold("Facts") + "\n" + to_text(list_facts(facts), style);
   }
-  return fit(text + next_text(facts, diagnosis, style), style.width);
+  return fit(text + next_text(facts, diagnosis, style, root), style.width);
 }
 
 }  // namespace headroom::report

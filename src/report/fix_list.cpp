@@ -91,34 +91,39 @@ bool mends_cause(const std::vector<const plan::Fix*>& needed, const findings::Di
 
 std::string next_text(const std::vector<const plan::Fix*>& needed,
                       const findings::Diagnosis& diagnosis, const facts::Facts& facts,
-                      const Style& style) {
+                      const Style& style, const std::string& root) {
   const Style plain{false, style.width};
   if (diagnosis.cause && !mends_cause(needed, diagnosis)) {
     const findings::NextCommand* command = mending_command(diagnosis, diagnosis.cause->id);
     // A fix of another name may be what mends it: "stack" of a wheel without the GPU's code.
     if (command != nullptr && !command->can_be_undone()) {
-      return "\n" + mending_line(*command, facts.machine.in_container(), plain);
+      return "\n" + mending_line(*command, facts.machine.in_container(), plain, root);
     }
     if (needed.empty()) {
       return "\n" + style.bold("What to do") + "\n" + steps_text(steps_of(diagnosis), style);
     }
   }
   if (needed.empty()) {
-    return "\n" + next_without_cause(diagnosis, facts, plain);
+    return "\n" + next_without_cause(diagnosis, facts, plain, root);
   }
-  return "\n" +
-         next_line(command_of(*needed.front()), "(shows what it would do; --apply does it)", plain);
+  return "\n" + next_line(for_root(command_of(*needed.front()), root),
+                          "(shows what it would do; --apply does it)", plain);
 }
 
 std::string heading(const std::vector<const plan::Fix*>& needed,
-                    const findings::Diagnosis& diagnosis, const Style& style) {
+                    const findings::Diagnosis& diagnosis, bool stack, const Style& style) {
   std::string text;
   if (diagnosis.cause && !mends_cause(needed, diagnosis)) {
     text = fold(printable(diagnosis.cause->title),
                 fmt::format("Root cause: {}: ", diagnosis.cause->id), style.width);
     text += needed.empty() ? "No change of settings fixes this.\n\n" : "\n";
   } else if (needed.empty()) {
-    text = "headroom found nothing to fix here.\n\n";
+    text = stack ? fold(
+                       "Nothing is broken here. What is left is done by hand: a PyTorch that has "
+                       "code for this GPU. headroom fix stack says how.",
+                       "", style.width) +
+                       "\n"
+                 : "headroom found nothing to fix here.\n\n";
   }
   return needed.empty() ? text : text + style.bold("What headroom can fix here") + "\n\n";
 }
@@ -126,17 +131,20 @@ std::string heading(const std::vector<const plan::Fix*>& needed,
 }  // namespace
 
 std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::Diagnosis& diagnosis,
-                          const facts::Facts& facts, const Style& style) {
+                          const facts::Facts& facts, const Style& style, const std::string& root) {
   const auto needed = of_standing(fixes, Standing::needed);
-  std::string text = heading(needed, diagnosis, style);
+  const bool stack = needed.empty() && !diagnosis.cause && lacks_stack(diagnosis, facts);
+  std::string text = heading(needed, diagnosis, stack, style);
   for (const plan::Fix* fix : needed) text += entry_text(*fix, style);
   text += found_too_text(fixes, style);
   text += unmended_text(fixes, style);
   text += names_text("Can be changed, although nothing is wrong",
                      not_found(fixes, Standing::possible), style);
-  text += names_text("Told only, to be done by hand", not_found(fixes, Standing::by_hand), style);
+  auto by_hand = not_found(fixes, Standing::by_hand);
+  if (stack) std::erase_if(by_hand, [](const plan::Fix* fix) { return fix->id == "stack"; });
+  text += names_text("Told only, to be done by hand", by_hand, style);
   text += names_text("Not needed here", not_found(fixes, Standing::not_needed), style);
-  return fit(text + next_text(needed, diagnosis, facts, style), style.width);
+  return fit(text + next_text(needed, diagnosis, facts, style, root), style.width);
 }
 
 std::string fixes_to_json_text(const std::vector<ListedFix>& fixes) {

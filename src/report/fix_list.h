@@ -19,9 +19,11 @@ struct ListedFix {
 };
 
 // Every fix, in the order of the table. What check found decides what comes next: where no fix
-// mends the root cause, the steps that do are named, and never check itself again.
+// mends the root cause, the steps that do are named, and never check itself again. `root`: as for
+// check's to_text().
 std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::Diagnosis& diagnosis,
-                          const facts::Facts& facts, const Style& style);
+                          const facts::Facts& facts, const Style& style,
+                          const std::string& root = "/");
 // Schema headroom.fixes/1: every fix, with whether it applies here.
 std::string fixes_to_json_text(const std::vector<ListedFix>& fixes);
 

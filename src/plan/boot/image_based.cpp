@@ -90,7 +90,7 @@ BootSteps plan_for_nixos(const ArgumentChange& change) {
     text += fmt::format("Remove every word that begins with {} from boot.kernelParams.\n\n",
                         join(change.drop, " or "));
   }
-  text += "Then run sudo nixos-rebuild boot, and reboot.";
+  text += "Then run sudo nixos-rebuild boot.";
   BootSteps steps;
   steps.steps.push_back(
       {StepKind::by_hand,

@@ -144,7 +144,7 @@ BootSteps tell_words(const facts::BootSetup& boot, const ArgumentChange& change)
                          fmt::format("headroom does not know which tool writes it here ({}).",
                                      facts::to_string(boot.command_line.missing())),
                          Instruction{fmt::format("On the kernel command line, where this machine's "
-                                                 "boot loader keeps it: {}. Then reboot.",
+                                                 "boot loader keeps it: {}.",
                                                  describe(change))},
                          {},
                          true});
@@ -183,7 +183,7 @@ std::string tell_nixos(const std::vector<ParameterChange>& changes) {
         fmt::format("Remove from boot.extraModprobeConfig in /etc/nixos/configuration.nix: {}.\n\n",
                     join(dropped, ", "));
   }
-  return text + "Then run sudo nixos-rebuild boot, and reboot.";
+  return text + "Then run sudo nixos-rebuild boot.";
 }
 
 // The files' part. A system image brings its own initramfs, which holds nothing of /etc: editing

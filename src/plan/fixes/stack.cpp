@@ -66,13 +66,13 @@ Result<Change> make(const FixSubject& subject) {
   const std::string shown = folder.empty() ? fmt::format("headroom-{}", choice.gfx) : folder;
   auto commands = commands_of(choice, shown);
   if (folder.empty()) {
+    change.steps.push_back(by_hand(fmt::format("Make a folder for it:\nmkdir -p {}", shown)));
     change.steps.push_back(by_hand(
         fmt::format("Save this as {}/requirements.txt:\n{}", shown, requirements_of(choice))));
     if (!choice.environment.empty()) {
       change.steps.push_back(
           by_hand(fmt::format("Save this as {}/env:\n{}", shown, environment_of(choice))));
     }
-    commands.insert(commands.begin(), fmt::format("mkdir -p {}", shown));
     change.steps.push_back(by_hand("Create the environment:\n" + join(commands, "\n")));
     change.notes.push_back("To let headroom write the files: headroom fix stack --output \"$HOME/" +
                            shown + "\" --apply");

@@ -152,7 +152,17 @@ std::vector<std::string> commands_of(const StackChoice& choice, const std::strin
   if (!choice.environment.empty()) commands.emplace_back("set -a; . ./env; set +a");
   commands.emplace_back(
       "python -c \"import torch; print(torch.__version__, torch.cuda.get_arch_list())\"");
-  if (!choice.decides.empty()) commands.push_back(choice.decides);
+  if (choice.decides.empty()) return commands;
+  // What it must print stands above it: behind so long a line nobody looks for it.
+  constexpr std::string_view mark = "   # True True";
+  const std::size_t at = choice.decides.find(mark);
+  if (at == std::string::npos) {
+    commands.push_back(choice.decides);
+  } else {
+    commands.push_back("# This must print True True" + choice.decides.substr(at + mark.size()) +
+                       ":");
+    commands.push_back(choice.decides.substr(0, at));
+  }
   return commands;
 }
 
