@@ -19,7 +19,7 @@ PRINTS = re.compile(r"""\b(std::cout\b|std::cerr\b|std::clog\b|fmt::print(ln)?\b
 MAY_PRINT = re.compile(r"^(src/.*_test\.cpp$|src/.*/testing/|tests/|bench/|include/)")
 # The standard library's say nothing to clang's thread-safety analysis.
 STD_LOCK = re.compile(r"\bstd::(\w*mutex|condition_variable\w*|lock_guard|unique_lock|scoped_lock|shared_lock)\b")
-MAY_LOCK = re.compile(r"^(src/base/mutex\.h$|src/.*_test\.cpp$|src/.*/testing/|tests/|bench/)")
+MAY_LOCK = re.compile(r"^(src/base/(mutex\.h|quick_mutex\.(h|cpp))$|src/.*_test\.cpp$|src/.*/testing/|tests/|bench/)")
 TODO = re.compile(r"\b(TODO|FIXME|XXX)\b(?!.*https?://)")
 DEAD_CODE = re.compile(r"^\s*//.*[;{}]\s*$")
 ABSOLUTE = re.compile(r"(?<![\w./])/(?:work|root|home/\w+)/")
