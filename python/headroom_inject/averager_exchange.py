@@ -4,6 +4,7 @@
 The averager sums float32 and bfloat16 in the order of ranks, and copies any bits. All else is made of the two: sums of float16 in
 float32; sums of other types, minima and products from everybody's values, in the order of ranks too. So nothing depends on timing."""
 import ctypes
+import hashlib
 
 import torch
 import torch.distributed as dist
@@ -11,7 +12,7 @@ import torch.distributed as dist
 from headroom_inject.averager_library import BFLOAT16, BROADCAST, FLOAT32, SUM
 
 _TYPES = {torch.float32: FLOAT32, torch.bfloat16: BFLOAT16}
-_OPERATIONS = ("SUM", "AVG", "MIN", "MAX", "PRODUCT", "BAND", "BOR", "BXOR")
+OPERATIONS = ("SUM", "AVG", "MIN", "MAX", "PRODUCT", "BAND", "BOR", "BXOR")
 _WORD = 4  # Bits are copied as float32, which nobody computes with.
 
 
@@ -23,6 +24,17 @@ class Exchange:
         memory = (ctypes.c_char * piece_bytes).from_address(averager.allocate(piece_bytes))
         self._staging = torch.frombuffer(memory, dtype=torch.uint8)
         self._pinned = False
+
+    def agree(self, what):
+        """Raises on every rank if they do not all ask for the same: else one would take another's bytes for its own. The sum of a
+        number and that of its square tell whether all ranks have the same one; float32 holds both exactly for up to 16 ranks."""
+        digest = int.from_bytes(hashlib.blake2b(what.encode(), digest_size=9).digest(), "little")
+        parts = [digest >> at & 511 for at in range(0, 72, 9)]
+        sums = (ctypes.c_float * (2 * len(parts)))(*parts, *(one * one for one in parts))
+        present = self._averager.run(SUM, FLOAT32, ctypes.addressof(sums), len(sums))
+        if any(present * sums[len(parts) + i] != sums[i] ** 2 for i in range(len(parts))):
+            raise RuntimeError(f"headroom: the ranks ask for different collectives; rank {self._rank} asks for {what}. Let all ranks "
+                               "call the same ones in the same order, with tensors of the same shapes and types")
 
     def sum(self, tensor):
         """In place, of float32 or bfloat16 on any device. If ranks were lost and the job goes on, what is missing is made up for in
@@ -80,7 +92,7 @@ class Exchange:
 
     def reduce(self, tensor, op):
         """In place, by an operation of torch.distributed."""
-        name = next((one for one in _OPERATIONS if op == getattr(dist.ReduceOp, one)), str(op))
+        name = next((one for one in OPERATIONS if op == getattr(dist.ReduceOp, one)), str(op))
         if name in ("SUM", "AVG") and tensor.dtype in (*_TYPES, torch.float16):
             summed = tensor.float() if tensor.dtype == torch.float16 else tensor
             self.sum(summed)

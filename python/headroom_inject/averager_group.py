@@ -6,12 +6,13 @@ import atexit
 import os
 import queue
 import threading
+import time
 import weakref
 
 import torch
 import torch.distributed as dist
 
-from headroom_inject.averager_exchange import Exchange
+from headroom_inject.averager_exchange import OPERATIONS, Exchange
 from headroom_inject.averager_library import FAIL, FINISH, Averager
 
 _MOST_RANKS = 16
@@ -20,18 +21,23 @@ _MOST_UNASKED = 64  # Nobody waits for more at once; those of whom nobody asks a
 _SHARE_OF_SHM = 4  # A quarter of what is free at most: others need it too, DataLoaders for instance.
 
 
+_WAIT_AT_END_S = 5  # For what was asked for and never waited for; others may never take part in it.
+_made = {}  # How many groups of a name there were: one that is made anew must not meet the segment of the one before.
+
+
 def create(options, _backend_options=None):
     """For torch.distributed.Backend.register_backend(…, extended_api=True)."""
     return AveragerGroup(options.group_rank, options.group_size, options.store, options.timeout, options.group_id)
 
 
-def _choose_piece(store, rank, ranks):
+def _choose_piece(store, rank, ranks, name):
     """By rank 0 for all: as much as /dev/shm has room for. Containers often have 64 MiB."""
+    key = f"headroom/piece/{name}"
     if rank == 0:
         status = os.statvfs("/dev/shm")
         room = status.f_bavail * status.f_frsize // (_SHARE_OF_SHM * ranks)
-        store.set("headroom/piece", str(max(4096, min(_PIECE_BYTES, room) // 4096 * 4096)))
-    return int(store.get("headroom/piece"))
+        store.set(key, str(max(4096, min(_PIECE_BYTES, room) // 4096 * 4096)))
+    return int(store.get(key))
 
 
 class AveragerGroup(dist.ProcessGroup):
@@ -44,8 +50,9 @@ class AveragerGroup(dist.ProcessGroup):
         # Works that nobody has asked yet: PyTorch up to 2.4 at least keeps of one that it was given in C++ only what C++ has, and
         # would wait for ever for what only Python knows.
         self._works = {}
-        name = f"{os.environ.get('HEADROOM_RANKS_JOB', 'job')}.{group_id}"
-        piece = _choose_piece(store, rank, ranks)
+        _made[group_id] = _made.get(group_id, 0) + 1
+        name = f"{os.environ.get('HEADROOM_RANKS_JOB', 'job')}.{_made[group_id]}.{group_id}"
+        piece = _choose_piece(store, rank, ranks, name)
         policy = FINISH if os.environ.get("HEADROOM_RANKS_LOST") == "continue" else FAIL
         timeout_ms = min(int(timeout.total_seconds() * 1000), 2**31)
         averager = Averager(os.environ["HEADROOM_AVERAGER_LIBRARY"], _file_name(name), rank, ranks, 2 * piece, timeout_ms, policy)
@@ -55,23 +62,29 @@ class AveragerGroup(dist.ProcessGroup):
         self._thread.start()
         atexit.register(_stop, weakref.ref(self))
 
-    def _do(self, action, result, tensors):
-        """Asks for action(exchange); returns the work, whose result it is."""
+    def _do(self, what, action, result, tensors):
+        """Asks for action(exchange); returns the work, whose result it is. `what` has to be the same on all ranks."""
         devices = sorted({one.device for one in tensors if one.is_cuda}, key=str)
         future = torch.futures.Future(devices=devices) if devices else torch.futures.Future()
         events = [(device, torch.cuda.current_stream(device).record_event()) for device in devices]
         work = _Work(future, self._works)
+        self._keep(work)
+        is_inference = any(one.is_inference() for one in tensors)
+        self._asked.put((what, action, result, future, events, work, is_inference))
+        return work
+
+    def _keep(self, work):
         self._works[id(work)] = work
         if len(self._works) > _MOST_UNASKED:
             self._works.pop(next(iter(self._works)))
-        self._asked.put((action, result, future, events))
         return work
 
     # Of one rank with itself, and of all with all.
 
     def allreduce(self, tensors, opts=None):
         op = opts.reduceOp if opts is not None else dist.ReduceOp.SUM
-        return self._do(lambda exchange: [_in_place(one, lambda t: exchange.reduce(t, op)) for one in tensors], tensors, tensors)
+        return self._do(("allreduce", _name_of(op), _shapes(tensors)),
+                        lambda exchange: [_in_place(one, lambda t: exchange.reduce(t, op)) for one in tensors], tensors, tensors)
 
     def allreduce_coalesced(self, tensors, opts=None):
         return self.allreduce(tensors, opts)
@@ -83,14 +96,15 @@ class AveragerGroup(dist.ProcessGroup):
                 exchange.reduce(copy, opts.reduceOp)
                 if self._rank == opts.rootRank:
                     one.copy_(copy)
-        return self._do(act, tensors, tensors)
+        return self._do(("reduce", _name_of(opts.reduceOp), opts.rootRank, _shapes(tensors)), act, tensors, tensors)
 
     def broadcast(self, tensors, opts):
-        return self._do(lambda exchange: [_in_place(one, lambda t: exchange.broadcast(t, opts.rootRank)) for one in tensors],
+        return self._do(("broadcast", opts.rootRank, _shapes(tensors)),
+                        lambda exchange: [_in_place(one, lambda t: exchange.broadcast(t, opts.rootRank)) for one in tensors],
                         tensors, tensors)
 
     def barrier(self, opts=None):
-        return self.allreduce([torch.ones(1)])
+        return self._do(("barrier",), lambda exchange: None, [], [])
 
     # From each to all.
 
@@ -99,7 +113,7 @@ class AveragerGroup(dist.ProcessGroup):
             for targets, source in zip(outputs, inputs):
                 for target, row in zip(targets, exchange.gather(source.contiguous())):
                     target.copy_(row.view(target.shape))
-        return self._do(act, outputs, inputs)
+        return self._do(("allgather", _shapes(inputs)), act, outputs, [*inputs, *(one for row in outputs for one in row)])
 
     def allgather_coalesced(self, outputs, inputs, opts=None):
         return self.allgather([list(row) for row in zip(*outputs)], inputs, opts)
@@ -111,7 +125,7 @@ class AveragerGroup(dist.ProcessGroup):
         def act(exchange):
             for output, source in zip(outputs, inputs):
                 output.copy_(exchange.gather(source.contiguous()).view(output.shape))
-        return self._do(act, outputs, inputs)
+        return self._do(("allgather_into_tensor", _shapes(inputs)), act, outputs, [*inputs, *outputs])
 
     def gather(self, outputs, inputs, opts):
         def act(exchange):
@@ -119,7 +133,7 @@ class AveragerGroup(dist.ProcessGroup):
                 rows = exchange.gather(source.contiguous())
                 for target, row in zip(outputs[i] if self._rank == opts.rootRank else [], rows):
                     target.copy_(row)
-        return self._do(act, outputs, inputs)
+        return self._do(("gather", opts.rootRank, _shapes(inputs)), act, outputs, [*inputs, *(one for row in outputs for one in row)])
 
     # From all to each.
 
@@ -130,13 +144,13 @@ class AveragerGroup(dist.ProcessGroup):
                     output.new_empty((self._ranks, *output.shape))
                 exchange.broadcast(rows, opts.rootRank)
                 output.copy_(rows[self._rank])
-        return self._do(act, outputs, outputs)
+        return self._do(("scatter", opts.rootRank, _shapes(outputs)), act, outputs, outputs)
 
     def reduce_scatter(self, outputs, inputs, opts):
         def act(exchange):
             for output, sources in zip(outputs, inputs):
                 self._reduce_rows(exchange, output, torch.stack([one.contiguous() for one in sources]), opts.reduceOp)
-        return self._do(act, outputs, outputs)
+        return self._do(("reduce_scatter", _name_of(opts.reduceOp), _shapes(outputs)), act, outputs, outputs)
 
     def _reduce_scatter_base(self, output, source, opts):
         return self.reduce_scatter_tensor_coalesced([output], [source], opts)
@@ -145,7 +159,8 @@ class AveragerGroup(dist.ProcessGroup):
         def act(exchange):
             for output, source in zip(outputs, inputs):
                 self._reduce_rows(exchange, output, source.contiguous().clone().view(self._ranks, -1), opts.reduceOp)
-        return self._do(act, outputs, outputs)
+        return self._do(("reduce_scatter_tensor", _name_of(opts.reduceOp), _shapes(outputs), _shapes(inputs)), act, outputs,
+                        [*outputs, *inputs])
 
     def _reduce_rows(self, exchange, output, rows, op):
         exchange.reduce(rows, op)
@@ -159,8 +174,11 @@ class AveragerGroup(dist.ProcessGroup):
                 theirs = everything if root == self._rank else everything.new_empty(int(sizes[root].sum()))
                 exchange.broadcast(theirs, root)
                 begin = int(sizes[root, :self._rank].sum())
+                if int(sizes[root, self._rank]) != outputs[root].numel():
+                    raise RuntimeError(f"headroom: all-to-all: expected {outputs[root].numel()} values of rank {root}, found "
+                                       f"{int(sizes[root, self._rank])}; give each rank the sizes that the others send")
                 outputs[root].copy_(theirs[begin:begin + outputs[root].numel()].view(outputs[root].shape))
-        return self._do(act, outputs, inputs)
+        return self._do(("alltoall", str(inputs[0].dtype)), act, outputs, [*inputs, *outputs])
 
     def alltoall_base(self, output, source, output_sizes, input_sizes, opts=None):
         even = [len(output) // self._ranks] * self._ranks
@@ -169,19 +187,26 @@ class AveragerGroup(dist.ProcessGroup):
     # Between two. Through the store: slow, but no third rank has to take part.
 
     def send(self, tensors, target, tag=0):
-        key = self._key(self._rank, target, tag)
-        self._store.set(key, b"".join(one.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes() for one in tensors))
-        return self._do(lambda exchange: None, tensors, [])
+        data = b"".join(one.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes() for one in tensors)
+        self._store.set(self._key(self._rank, target, tag), _shapes(tensors).encode() + b"\n" + data)
+        return _done(tensors, self._works)
 
     def recv(self, tensors, source, tag=0):
-        key = self._key(source, self._rank, tag)
-        data, at = torch.frombuffer(bytearray(self._store.get(key)), dtype=torch.uint8), 0
-        self._store.delete_key(key)
-        for one in tensors:
-            size = one.numel() * one.element_size()
-            one.copy_(data[at:at + size].view(one.dtype).view(one.shape))
-            at += size
-        return self._do(lambda exchange: None, tensors, [])
+        key, answer = self._key(source, self._rank, tag), torch.futures.Future()
+
+        def receive():
+            try:
+                while not self._store.check([key]):  # A get() that waits would keep this rank's own messages back.
+                    time.sleep(0.001)
+                shapes, _, data = bytes(self._store.get(key)).partition(b"\n")
+                self._store.delete_key(key)
+                _unpack(shapes.decode(), data, tensors)
+                answer.set_result(tensors)
+            except Exception as error:
+                answer.set_result(_Failure(error))
+
+        threading.Thread(target=receive, name="headroom-receive", daemon=True).start()
+        return self._keep(_Work(answer, self._works))
 
     def _key(self, source, target, tag):
         edge = (source, target, tag)
@@ -202,10 +227,11 @@ class AveragerGroup(dist.ProcessGroup):
         return "headroom"
 
     def shutdown(self):
-        """Leaves the job once all that was asked for is done."""
+        """Leaves the job once all that was asked for is done, or soon: the others may not take part in it any more."""
         if self._thread.is_alive():
             self._asked.put(None)
-            self._thread.join()
+            self._thread.join(_WAIT_AT_END_S)
+        self._store = None  # Rank 0's is a server, whose port the next group may want.
 
     abort = shutdown
 
@@ -216,6 +242,7 @@ class _Work(dist.Work):
     def __init__(self, answer, works):
         super().__init__()
         self._answer, self._future, self._works = answer, answer.then(_unwrap), works
+        self._lock, self._gave_future, self._is_ending = threading.Lock(), False, False
 
     def wait(self, timeout=None):
         self._works.pop(id(self), None)
@@ -235,7 +262,22 @@ class _Work(dist.Work):
 
     def get_future(self):
         self._works.pop(id(self), None)
+        with self._lock:
+            self._gave_future = True
+            is_ending = self._is_ending
+        if is_ending:  # A callback that is added now must not run where the collectives are done.
+            self._answer.wait()
         return self._future
+
+    def end(self, value):
+        """Callbacks of the future may wait for other collectives (PowerSGD's do), so they get a thread of their own."""
+        with self._lock:
+            self._is_ending = True
+            gave_future = self._gave_future
+        if gave_future:
+            threading.Thread(target=self._answer.set_result, args=(value,), name="headroom-callbacks", daemon=True).start()
+        else:
+            self._answer.set_result(value)
 
     def result(self):
         return self._future.value()
@@ -255,6 +297,33 @@ def _unwrap(future):
     return value
 
 
+def _done(result, works):
+    answer = torch.futures.Future()
+    answer.set_result(result)
+    return _Work(answer, works)
+
+
+def _name_of(op):
+    return next((one for one in OPERATIONS if op == getattr(dist.ReduceOp, one)), "another")
+
+
+def _shapes(tensors):
+    return ";".join(f"{one.dtype} {list(one.shape)}" for one in tensors)
+
+
+def _unpack(shapes, data, tensors):
+    found, expected = [one.split(" ")[0] for one in shapes.split(";")], [str(one.dtype) for one in tensors]
+    size = sum(one.numel() * one.element_size() for one in tensors)
+    if found != expected or size != len(data):
+        raise RuntimeError(f"headroom: recv: expected {_shapes(tensors)}, found {shapes}; receive what the other rank sends")
+    at, whole = 0, torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else torch.empty(0, dtype=torch.uint8)
+    for one in tensors:
+        size = one.numel() * one.element_size()
+        with torch.no_grad():
+            one.copy_(whole[at:at + size].clone().view(one.dtype).view(one.shape))
+        at += size
+
+
 def _in_place(tensor, action):
     if tensor.is_contiguous():
         action(tensor.detach())
@@ -271,17 +340,18 @@ def _file_name(name):
 def _serve(asked, averager, exchange):
     failure = None  # After it the ranks may have different values: nothing that follows could be trusted.
     while (one := asked.get()) is not None:
-        action, result, future, events = one
+        what, action, result, future, events, work, is_inference = one
         try:
             if failure is None:
-                with torch.no_grad(), _side_streams(events):
+                with torch.inference_mode(is_inference), torch.no_grad(), _side_streams(events):
+                    exchange.agree(repr(what))
                     action(exchange)
-                    future.set_result(result)
+                    work.end(result) if not events else future.set_result(result)
         except Exception as error:
             failure = _Failure(error)
         if failure is not None:
-            future.set_result(failure)
-        del one, action, result, future, events
+            work.end(failure)
+        del one, action, result, future, events, work
     del exchange
     averager.close()
 

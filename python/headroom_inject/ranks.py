@@ -9,11 +9,12 @@ run --ranks N` sets what this reads:
 """
 import functools
 import os
+import sys
 
 from headroom_inject.messages import say
 
 NAME = "headroom"
-_REPLACED = {"nccl", "gloo", "cpu:gloo,cuda:nccl", "cuda:nccl", "cuda:nccl,cpu:gloo", ""}
+_REPLACED = {"nccl", "gloo", "cpu:gloo,cuda:nccl", "cuda:nccl", "cuda:nccl,cpu:gloo", "undefined", ""}
 
 
 def install(distributed):
@@ -52,5 +53,6 @@ def _replace_backend(distributed, name):
                     "(HEADROOM_RANKS_BACKEND=keep leaves it)")
         return plain(*args, **kwargs)
 
-    setattr(distributed, name, call)
-    setattr(distributed.distributed_c10d, name, call)
+    for module in list(sys.modules.values()):  # Some have taken it by name already, device_mesh for one.
+        if getattr(module, "__name__", "").startswith("torch.distributed") and getattr(module, name, None) is plain:
+            setattr(module, name, call)

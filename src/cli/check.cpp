@@ -122,8 +122,8 @@ void print_answer(const CheckOptions& options, const facts::Facts& facts,
   if (options.verbose) detail = report::Detail::verbose;
   context.printer.print(report::to_text(
       facts, diagnosis, detail, style,
-      report::misfits_text(beside.services, style) + report::changes_text(beside.changes, style),
-      options.root));
+      {report::misfits_text(beside.services, style) + report::changes_text(beside.changes, style),
+       options.root}));
 }
 
 int run_check(const CheckOptions& options, const Context& context) {

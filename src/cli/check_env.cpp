@@ -146,12 +146,18 @@ std::string next_of(const EnvQuestion& question, const NextStep& step, const Des
                            "(what limits this machine's GPUs)", style);
 }
 
+struct EnvAnswer {
+  const std::vector<findings::Judgement>& judged;
+  const std::vector<deploy::ServiceJudgement>& services;
+  bool describes = false;  // The file describes services, whether or not they concern a GPU.
+  bool advice = false;     // Something in it should change.
+};
+
 // Services have the first word: whether they fit is what their file is asked about.
 std::string answer_text(const EnvQuestion& question, const facts::Facts& facts,
-                        const std::vector<findings::Judgement>& judged,
-                        const std::vector<deploy::ServiceJudgement>& services, bool describes,
-                        const report::Style& style) {
-  const std::string settings = report::environment_text(question.file, facts, judged, style);
+                        const EnvAnswer& answer, const report::Style& style) {
+  const auto& [judged, services, describes, advice] = answer;
+  std::string settings = report::environment_text(question.file, facts, judged, style);
   if (services.empty() && (!describes || report::has_gpu_settings(judged))) return settings;
   return report::services_headline(question.file, services, style) +
          (report::has_gpu_settings(judged) ? "\n" + settings : "") +
@@ -166,9 +172,9 @@ bool has_advice(const std::vector<findings::Judgement>& judged) {
 }
 
 // The verdict alone: of the settings, and of the services where the file describes some.
-std::string quiet_text(const EnvQuestion& question, const std::vector<findings::Judgement>& judged,
-                       const std::vector<deploy::ServiceJudgement>& services, bool describes,
-                       bool advice, const report::Style& style) {
+std::string quiet_text(const EnvQuestion& question, const EnvAnswer& answer,
+                       const report::Style& style) {
+  const auto& [judged, services, describes, advice] = answer;
   const bool settings = report::has_gpu_settings(judged) || !describes;
   const std::string tally = settings ? report::environment_tally(judged) : "";
   if (deploy::has_misfit(services)) return tally + report::misfits_tally(services);
@@ -204,8 +210,8 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(
         question.quiet
-            ? quiet_text(question, judged, services, describes, advice, style)
-            : answer_text(question, facts, judged, services, describes, style) +
+            ? quiet_text(question, {judged, services, describes, advice}, style)
+            : answer_text(question, facts, {judged, services, describes, advice}, style) +
                   without_gpu(described, services, style) +
                   report::fit("\n" + next_of(question, step, described, style), style.width));
   }

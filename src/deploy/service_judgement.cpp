@@ -131,7 +131,7 @@ class Judge {
 
   static std::string for_cpu(const DescribedService& service, const std::string& image) {
     const std::string other = image_without_rocm(image);
-    const std::string words = "use the image's build for the CPU, usually the tag without \"rocm\"";
+    std::string words = "use the image's build for the CPU, usually the tag without \"rocm\"";
     if (other.empty()) return words;
     return fmt::format("{} ({}{})", words,
                        service.kind == FileKind::quadlet ? "Image=" : "image: ", other);

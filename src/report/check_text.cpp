@@ -123,7 +123,7 @@ std::string machine_line(const facts::MachineFacts& machine) {
 }  // namespace
 
 std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detail detail,
-                    const Style& style, const std::string& services, const std::string& root) {
+                    const Style& style, const AroundCheck& around) {
   const std::string sentence = machine_summary(facts, diagnosis);
   if (detail == Detail::quiet) {
     return fit(
@@ -137,11 +137,11 @@ std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detai
   if (diagnosis.cause) text += cause_text(*diagnosis.cause, diagnosis.runners_up, style);
   text += gpus_text(facts, diagnosis, detail, style);
   text += peers_table(facts, style);
-  text += findings_text(diagnosis, style) + services;
+  text += findings_text(diagnosis, style) + around.services;
   if (detail == Detail::verbose) {
     text += "\n" + style.bold("Facts") + "\n" + to_text(list_facts(facts), style);
   }
-  return fit(text + next_text(facts, diagnosis, style, root), style.width);
+  return fit(text + next_text(facts, diagnosis, style, around.root), style.width);
 }
 
 }  // namespace headroom::report

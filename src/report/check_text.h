@@ -17,10 +17,14 @@ enum class Detail {
   verbose,  // Every fact with its source, and the rungs that do not apply.
 };
 
-// `services`: misfits_text() of the services described on the machine. `root`: the captured machine
-// that was looked at, which the command to type next names as well; "/" is this one.
+// What a report on a machine has beside the machine itself.
+struct AroundCheck {
+  std::string services = {};  // misfits_text() of the services described on the machine.
+  // The captured machine that was looked at, which the command to type next names as well; "/" is
+  // this one.
+  std::string root = "/";
+};
 std::string to_text(const facts::Facts& facts, const findings::Diagnosis& diagnosis, Detail detail,
-                    const Style& style, const std::string& services = {},
-                    const std::string& root = "/");
+                    const Style& style, const AroundCheck& around = {});
 
 }  // namespace headroom::report

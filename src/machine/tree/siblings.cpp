@@ -7,6 +7,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +15,8 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
+#include <system_error>
 
 #include "machine/descriptor.h"
 #include "machine/os_error.h"
@@ -121,6 +124,20 @@ void end_by(int signal) {
   ::raise(signal);
   pthread_sigmask(SIG_UNBLOCK, &only, nullptr);
   ::_exit(shell_signal_base + signal);  // It is one that does not end a process.
+}
+
+void remove_shared_memory(std::string_view prefix, std::string_view part) {
+  std::error_code ignored;
+  std::vector<std::filesystem::path> found;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
+    const std::string name = entry.path().filename();
+    struct stat status {};
+    const bool is_named = name.starts_with(prefix) && name.find(part) != std::string::npos;
+    if (is_named && ::lstat(entry.path().c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+        status.st_uid == ::geteuid())
+      found.push_back(entry.path());
+  }
+  for (const auto& path : found) ::unlink(path.c_str());
 }
 
 Result<int> free_loopback_port() {

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -51,6 +52,10 @@ class Siblings {
 
 // Ends this process as `signal` ended another one, without a core dump of its own.
 [[noreturn]] void end_by(int signal);
+
+// Removes this user's files of /dev/shm whose names begin with `prefix` and have `part` in them:
+// what processes that were killed have left there. What cannot be removed stays.
+void remove_shared_memory(std::string_view prefix, std::string_view part);
 
 // A TCP port of the loopback address that nobody listens on at this moment.
 Result<int> free_loopback_port();

@@ -23,6 +23,10 @@ std::uint64_t now_ms() {
   return machine::monotonic_ns() / ms_in_ns;
 }
 
+std::string job_name(int port) {
+  return fmt::format("{}-{}", machine::own_pid(), port);
+}
+
 std::string how(const machine::TreeExit& exit) {
   return exit.signal ? fmt::format("was ended by signal {}", *exit.signal)
                      : fmt::format("ended with exit code {}", exit.code);
@@ -113,7 +117,7 @@ std::vector<std::string> rank_environment(const RankJob& job, std::uint32_t rank
   set(environment, "LOCAL_WORLD_SIZE", all);
   set(environment, "GROUP_RANK", "0");
   // Two jobs may run at once, and one may follow another that was killed.
-  set(environment, "HEADROOM_RANKS_JOB", fmt::format("{}-{}", machine::own_pid(), port));
+  set(environment, "HEADROOM_RANKS_JOB", job_name(port));
   if (!value_of(environment, "OMP_NUM_THREADS")) {
     set(environment, "OMP_NUM_THREADS",
         std::to_string(std::max<std::uint64_t>(1, processors / job.ranks)));
@@ -133,7 +137,9 @@ Result<RanksEnd> run_ranks(const RankJob& job, const std::function<void(const st
     commands.push_back({job.argv, rank_environment(job, rank, port, machine::usable_processors())});
   }
   HEADROOM_TRY(machine::Siblings siblings, machine::Siblings::start(commands, signals));
-  return Ranks(job, std::move(siblings), say).wait(signals);
+  const RanksEnd end = Ranks(job, std::move(siblings), say).wait(signals);
+  machine::remove_shared_memory("headroom-averager.", "." + job_name(port) + ".");
+  return end;
 }
 
 }  // namespace headroom::run
