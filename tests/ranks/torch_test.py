@@ -89,6 +89,10 @@ class TorchRanks(unittest.TestCase):
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn("rank 1 is gone", done.stderr)
 
+    def test_ranks_that_ask_for_different_things_are_refused_on_every_rank(self):
+        done = self.run_ranks(2, "mismatch.py")
+        self.assertEqual((done.stdout.count("refused"), done.stdout.count("passed")), (10, 0), done.stdout + done.stderr)
+
     def test_the_averages_are_then_of_those_that_are_left(self):
         done = self.run_ranks(3, "lost.py", options=("--lost-rank", "continue"))
         self.assertEqual(done.returncode, 0, done.stderr)
