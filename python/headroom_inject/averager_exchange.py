@@ -12,7 +12,7 @@ import torch.distributed as dist
 from headroom_inject.averager_library import BFLOAT16, BROADCAST, FLOAT32, SUM
 
 _TYPES = {torch.float32: FLOAT32, torch.bfloat16: BFLOAT16}
-OPERATIONS = ("SUM", "AVG", "MIN", "MAX", "PRODUCT", "BAND", "BOR", "BXOR")
+OPERATIONS = tuple(dist.ReduceOp.RedOpType.__members__)
 _WORD = 4  # Bits are copied as float32, which nobody computes with.
 
 

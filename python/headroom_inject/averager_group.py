@@ -16,9 +16,10 @@ from headroom_inject.averager_exchange import OPERATIONS, Exchange
 from headroom_inject.averager_library import FAIL, FINISH, Averager
 
 _MOST_RANKS = 16
+_POLL_S = 0.001
 _PIECE_BYTES = 8 << 20
 _MOST_UNASKED = 64  # Nobody waits for more at once; those of whom nobody asks are forgotten in the end.
-_SHARE_OF_SHM = 4  # A quarter of what is free at most: others need it too, DataLoaders for instance.
+_SHARE_OF_SHM = 4  # A rank takes two pieces, so half of what is free at most: others need it too, DataLoaders for instance.
 
 
 _WAIT_AT_END_S = 5  # For what was asked for and never waited for; others may never take part in it.
@@ -47,6 +48,7 @@ class AveragerGroup(dist.ProcessGroup):
             raise RuntimeError(f"headroom: expected at most {_MOST_RANKS} ranks, found {ranks}; run with "
                                "HEADROOM_RANKS_BACKEND=keep, which leaves the script's own backend")
         self._rank, self._ranks, self._store, self._sent = rank, ranks, store, {}
+        self._name, self._timeout_s = group_id, timeout.total_seconds()
         # Works that nobody has asked yet: PyTorch up to 2.4 at least keeps of one that it was given in C++ only what C++ has, and
         # would wait for ever for what only Python knows.
         self._works = {}
@@ -57,7 +59,8 @@ class AveragerGroup(dist.ProcessGroup):
         timeout_ms = min(int(timeout.total_seconds() * 1000), 2**31)
         averager = Averager(os.environ["HEADROOM_AVERAGER_LIBRARY"], _file_name(name), rank, ranks, 2 * piece, timeout_ms, policy)
         self._asked = queue.SimpleQueue()
-        self._thread = threading.Thread(target=_serve, args=(self._asked, averager, Exchange(averager, rank, ranks, piece)),
+        self._doer = _Doer(Exchange(averager, rank, ranks, piece))
+        self._thread = threading.Thread(target=_serve, args=(self._asked, averager, self._doer),
                                         name="headroom-averager", daemon=True)
         self._thread.start()
         atexit.register(_stop, weakref.ref(self))
@@ -70,7 +73,11 @@ class AveragerGroup(dist.ProcessGroup):
         work = _Work(future, self._works)
         self._keep(work)
         is_inference = any(one.is_inference() for one in tensors)
-        self._asked.put((what, action, result, future, events, work, is_inference))
+        task = (what, action, result, future, events, is_inference)
+        if threading.current_thread() is self._thread:  # A callback asks, and may wait for it (PowerSGD's do).
+            self._doer.do(*task)  # Right behind what it is a callback of, so on all ranks in the same place.
+        else:
+            self._asked.put(task)
         return work
 
     def _keep(self, work):
@@ -168,15 +175,17 @@ class AveragerGroup(dist.ProcessGroup):
 
     def alltoall(self, outputs, inputs, opts=None):
         def act(exchange):
-            sizes = exchange.gather(torch.tensor([one.numel() for one in inputs]))
+            both = exchange.gather(torch.tensor([[one.numel() for one in inputs], [one.numel() for one in outputs]], device="cpu"))
+            sizes = both[:, 0]
+            if not torch.equal(sizes, both[:, 1].t()):
+                raise RuntimeError(f"headroom: all-to-all: expected that every rank receives what the others send it, found (from, to) "
+                                   f"{sizes.tolist()} values sent and {both[:, 1].t().tolist()} expected; give each rank the sizes "
+                                   "that the others send")
             everything = torch.cat([one.reshape(-1) for one in inputs])
             for root in range(self._ranks):
                 theirs = everything if root == self._rank else everything.new_empty(int(sizes[root].sum()))
                 exchange.broadcast(theirs, root)
                 begin = int(sizes[root, :self._rank].sum())
-                if int(sizes[root, self._rank]) != outputs[root].numel():
-                    raise RuntimeError(f"headroom: all-to-all: expected {outputs[root].numel()} values of rank {root}, found "
-                                       f"{int(sizes[root, self._rank])}; give each rank the sizes that the others send")
                 outputs[root].copy_(theirs[begin:begin + outputs[root].numel()].view(outputs[root].shape))
         return self._do(("alltoall", str(inputs[0].dtype)), act, outputs, [*inputs, *outputs])
 
@@ -193,13 +202,17 @@ class AveragerGroup(dist.ProcessGroup):
 
     def recv(self, tensors, source, tag=0):
         key, answer = self._key(source, self._rank, tag), torch.futures.Future()
+        store, until = self._store, time.monotonic() + self._timeout_s
 
         def receive():
             try:
-                while not self._store.check([key]):  # A get() that waits would keep this rank's own messages back.
-                    time.sleep(0.001)
-                shapes, _, data = bytes(self._store.get(key)).partition(b"\n")
-                self._store.delete_key(key)
+                while not store.check([key]):  # A get() that waits would keep this rank's own messages back.
+                    if time.monotonic() > until:
+                        raise RuntimeError(f"headroom: recv: expected {_shapes(tensors)} from rank {source} within "
+                                           f"{self._timeout_s:g} s, found nothing")
+                    time.sleep(_POLL_S)
+                shapes, _, data = bytes(store.get(key)).partition(b"\n")
+                store.delete_key(key)
                 _unpack(shapes.decode(), data, tensors)
                 answer.set_result(tensors)
             except Exception as error:
@@ -207,6 +220,10 @@ class AveragerGroup(dist.ProcessGroup):
 
         threading.Thread(target=receive, name="headroom-receive", daemon=True).start()
         return self._keep(_Work(answer, self._works))
+
+    def recv_anysource(self, tensors, tag=0):
+        raise RuntimeError("headroom: recv: expected a rank to receive from, found none; name it, or run with "
+                           "HEADROOM_RANKS_BACKEND=keep, which leaves the script's own backend")
 
     def _key(self, source, target, tag):
         edge = (source, target, tag)
@@ -220,8 +237,15 @@ class AveragerGroup(dist.ProcessGroup):
 
     @property
     def group_name(self):
-        """As torch.distributed knows it: a group without parts for each device keeps none itself."""
-        return dist.distributed_c10d._world.pg_names[self]
+        """A group without parts for each device keeps none itself. torch.distributed asks also when it has forgotten the group."""
+        return self._name
+
+    def _get_backend(self, device):
+        """The group is its own part for every device."""
+        return self
+
+    # What PyTorch asks of such a part.
+    supports_splitting = supports_coalescing = supports_shrinking = supports_reconfigure = supports_window = False
 
     def getBackendName(self):  # noqa: N802 (PyTorch's name)
         return "headroom"
@@ -242,10 +266,15 @@ class _Work(dist.Work):
     def __init__(self, answer, works):
         super().__init__()
         self._answer, self._future, self._works = answer, answer.then(_unwrap), works
-        self._lock, self._gave_future, self._is_ending = threading.Lock(), False, False
 
     def wait(self, timeout=None):
         self._works.pop(id(self), None)
+        longest_s = timeout.total_seconds() if timeout else 0
+        until = time.monotonic() + longest_s
+        while longest_s > 0 and not self._answer.done():
+            if time.monotonic() > until:
+                raise RuntimeError(f"headroom: expected the result within {longest_s:g} s, found that a rank does not come")
+            time.sleep(_POLL_S)
         answer = self._answer.wait()
         if isinstance(answer, _Failure):
             raise RuntimeError(str(answer.error)) from answer.error
@@ -262,22 +291,7 @@ class _Work(dist.Work):
 
     def get_future(self):
         self._works.pop(id(self), None)
-        with self._lock:
-            self._gave_future = True
-            is_ending = self._is_ending
-        if is_ending:  # A callback that is added now must not run where the collectives are done.
-            self._answer.wait()
         return self._future
-
-    def end(self, value):
-        """Callbacks of the future may wait for other collectives (PowerSGD's do), so they get a thread of their own."""
-        with self._lock:
-            self._is_ending = True
-            gave_future = self._gave_future
-        if gave_future:
-            threading.Thread(target=self._answer.set_result, args=(value,), name="headroom-callbacks", daemon=True).start()
-        else:
-            self._answer.set_result(value)
 
     def result(self):
         return self._future.value()
@@ -337,22 +351,33 @@ def _file_name(name):
     return "".join(one if one.isalnum() and one.isascii() or one in "._-" else "-" for one in name)[-64:]
 
 
-def _serve(asked, averager, exchange):
-    failure = None  # After it the ranks may have different values: nothing that follows could be trusted.
+class _Doer:
+    """Does what is asked for, one after another."""
+
+    def __init__(self, exchange):
+        self._exchange = exchange
+        self._failure = None  # After it the ranks may have different values: nothing that follows could be trusted.
+
+    def do(self, what, action, result, future, events, is_inference):
+        with torch.no_grad(), _side_streams(events):
+            if self._failure is None:
+                try:
+                    with torch.inference_mode(is_inference), torch.no_grad():
+                        self._exchange.agree(repr(what))
+                        action(self._exchange)
+                except Exception as error:
+                    self._failure = _Failure(error)
+            future.set_result(result if self._failure is None else self._failure)
+
+    def end(self):
+        self._exchange = None
+
+
+def _serve(asked, averager, doer):
     while (one := asked.get()) is not None:
-        what, action, result, future, events, work, is_inference = one
-        try:
-            if failure is None:
-                with torch.inference_mode(is_inference), torch.no_grad(), _side_streams(events):
-                    exchange.agree(repr(what))
-                    action(exchange)
-                    work.end(result) if not events else future.set_result(result)
-        except Exception as error:
-            failure = _Failure(error)
-        if failure is not None:
-            work.end(failure)
-        del one, action, result, future, events, work
-    del exchange
+        doer.do(*one)
+        del one
+    doer.end()
     averager.close()
 
 

@@ -3,6 +3,8 @@
 import torch
 import torch.distributed as dist
 
+from told import tell
+
 dist.init_process_group("nccl")
 rank, ranks = dist.get_rank(), dist.get_world_size()
 everyone = range(ranks)
@@ -79,5 +81,5 @@ if rank < 2:
     dist.all_reduce(tensor, group=pair)
     check(tensor, [2.0] * 3)
 dist.barrier()
-print(rank, dist.get_backend(), flush=True)
+tell(rank, dist.get_backend())
 dist.destroy_process_group()

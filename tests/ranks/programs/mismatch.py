@@ -3,6 +3,8 @@
 import torch
 import torch.distributed as dist
 
+from told import tell
+
 dist.init_process_group("nccl")
 rank = dist.get_rank()
 CASES = {
@@ -16,8 +18,8 @@ for name, call in CASES.items():
     plain, dist.distributed_c10d._world.default_pg = dist.group.WORLD, dist.new_group()  # One that fails stays failed.
     try:
         call()
-        print(name, "passed", flush=True)
+        tell(name, "passed")
     except RuntimeError as error:
         assert "ask for different collectives" in str(error), error
-        print(name, "refused", flush=True)
+        tell(name, "refused")
     dist.distributed_c10d._world.default_pg = plain

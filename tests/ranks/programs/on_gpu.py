@@ -3,6 +3,8 @@
 import torch
 import torch.distributed as dist
 
+from told import tell
+
 dist.init_process_group("nccl")
 rank, ranks = dist.get_rank(), dist.get_world_size()
 torch.cuda.set_device(rank)
@@ -21,5 +23,5 @@ assert copy.cpu().tolist() == [0.0, 1.0, 2.0, 3.0], copy.cpu()
 large = torch.ones(5_000_000).cuda()
 dist.all_reduce(large)
 assert bool(large.cpu().eq(2).all())
-print(rank, dist.get_backend(), tensor.device, flush=True)
+tell(rank, dist.get_backend(), tensor.device)
 dist.destroy_process_group()
