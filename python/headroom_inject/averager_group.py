@@ -14,9 +14,9 @@ import torch.distributed as dist
 
 from headroom_inject.averager_exchange import OPERATIONS, Exchange
 from headroom_inject.averager_library import FAIL, FINISH, Averager
+from headroom_inject.averager_work import POLL_S, Failure, Work, done
 
 _MOST_RANKS = 16
-_POLL_S = 0.001
 _PIECE_BYTES = 8 << 20
 _MOST_UNASKED = 64  # Nobody waits for more at once; those of whom nobody asks are forgotten in the end.
 _SHARE_OF_SHM = 4  # A rank takes two pieces, so half of what is free at most: others need it too, DataLoaders for instance.
@@ -70,7 +70,7 @@ class AveragerGroup(dist.ProcessGroup):
         devices = sorted({one.device for one in tensors if one.is_cuda}, key=str)
         future = torch.futures.Future(devices=devices) if devices else torch.futures.Future()
         events = [(device, torch.cuda.current_stream(device).record_event()) for device in devices]
-        work = _Work(future, self._works)
+        work = Work(future, self._works)
         self._keep(work)
         is_inference = any(one.is_inference() for one in tensors)
         task = (what, action, result, future, events, is_inference)
@@ -198,7 +198,7 @@ class AveragerGroup(dist.ProcessGroup):
     def send(self, tensors, target, tag=0):
         data = b"".join(one.detach().cpu().contiguous().view(-1).view(torch.uint8).numpy().tobytes() for one in tensors)
         self._store.set(self._key(self._rank, target, tag), _shapes(tensors).encode() + b"\n" + data)
-        return _done(tensors, self._works)
+        return done(tensors, self._works)
 
     def recv(self, tensors, source, tag=0):
         key, answer = self._key(source, self._rank, tag), torch.futures.Future()
@@ -210,16 +210,16 @@ class AveragerGroup(dist.ProcessGroup):
                     if time.monotonic() > until:
                         raise RuntimeError(f"headroom: recv: expected {_shapes(tensors)} from rank {source} within "
                                            f"{self._timeout_s:g} s, found nothing")
-                    time.sleep(_POLL_S)
+                    time.sleep(POLL_S)
                 shapes, _, data = bytes(store.get(key)).partition(b"\n")
                 store.delete_key(key)
                 _unpack(shapes.decode(), data, tensors)
                 answer.set_result(tensors)
             except Exception as error:
-                answer.set_result(_Failure(error))
+                answer.set_result(Failure(error))
 
         threading.Thread(target=receive, name="headroom-receive", daemon=True).start()
-        return self._keep(_Work(answer, self._works))
+        return self._keep(Work(answer, self._works))
 
     def recv_anysource(self, tensors, tag=0):
         raise RuntimeError("headroom: recv: expected a rank to receive from, found none; name it, or run with "
@@ -258,63 +258,6 @@ class AveragerGroup(dist.ProcessGroup):
         self._store = None  # Rank 0's is a server, whose port the next group may want.
 
     abort = shutdown
-
-
-class _Work(dist.Work):
-    """PyTorch's own work around a future would return from wait() as if nothing had failed."""
-
-    def __init__(self, answer, works):
-        super().__init__()
-        self._answer, self._future, self._works = answer, answer.then(_unwrap), works
-
-    def wait(self, timeout=None):
-        self._works.pop(id(self), None)
-        longest_s = timeout.total_seconds() if timeout else 0
-        until = time.monotonic() + longest_s
-        while longest_s > 0 and not self._answer.done():
-            if time.monotonic() > until:
-                raise RuntimeError(f"headroom: expected the result within {longest_s:g} s, found that a rank does not come")
-            time.sleep(_POLL_S)
-        answer = self._answer.wait()
-        if isinstance(answer, _Failure):
-            raise RuntimeError(str(answer.error)) from answer.error
-        return True
-
-    def is_completed(self):
-        return self._future.done()
-
-    def is_success(self):
-        try:
-            return self._future.done() and self._future.value() is not None
-        except RuntimeError:
-            return False
-
-    def get_future(self):
-        self._works.pop(id(self), None)
-        return self._future
-
-    def result(self):
-        return self._future.value()
-
-
-class _Failure:
-    def __init__(self, error):
-        self.error = error
-
-
-def _unwrap(future):
-    """An exception of Future.set_exception is Python's alone: DDP, which waits in C++, would take it for a result. One that a
-    callback raises is everybody's."""
-    value = future.value()
-    if isinstance(value, _Failure):
-        raise value.error
-    return value
-
-
-def _done(result, works):
-    answer = torch.futures.Future()
-    answer.set_result(result)
-    return _Work(answer, works)
 
 
 def _name_of(op):
@@ -366,7 +309,7 @@ class _Doer:
                         self._exchange.agree(repr(what))
                         action(self._exchange)
                 except Exception as error:
-                    self._failure = _Failure(error)
+                    self._failure = Failure(error)
             future.set_result(result if self._failure is None else self._failure)
 
     def end(self):
