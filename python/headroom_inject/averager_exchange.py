@@ -12,8 +12,12 @@ import torch.distributed as dist
 from headroom_inject.averager_library import BFLOAT16, BROADCAST, FLOAT32, SUM
 
 _TYPES = {torch.float32: FLOAT32, torch.bfloat16: BFLOAT16}
-OPERATIONS = tuple(dist.ReduceOp.RedOpType.__members__)
 _WORD = 4  # Bits are copied as float32, which nobody computes with.
+
+
+def name_of(op):
+    """The name of an operation of torch.distributed, SUM for instance."""
+    return next((one for one in dist.ReduceOp.RedOpType.__members__ if op == getattr(dist.ReduceOp, one)), "another")
 
 
 class Exchange:
@@ -92,7 +96,7 @@ class Exchange:
 
     def reduce(self, tensor, op):
         """In place, by an operation of torch.distributed."""
-        name = next((one for one in OPERATIONS if op == getattr(dist.ReduceOp, one)), str(op))
+        name = name_of(op)
         if name in ("SUM", "AVG") and tensor.dtype in (*_TYPES, torch.float16):
             summed = tensor.float() if tensor.dtype == torch.float16 else tensor
             self.sum(summed)

@@ -12,7 +12,7 @@ import weakref
 import torch
 import torch.distributed as dist
 
-from headroom_inject.averager_exchange import OPERATIONS, Exchange
+from headroom_inject.averager_exchange import Exchange, name_of
 from headroom_inject.averager_library import FAIL, FINISH, Averager
 from headroom_inject.averager_work import POLL_S, Failure, Work, done
 
@@ -20,8 +20,6 @@ _MOST_RANKS = 16
 _PIECE_BYTES = 8 << 20
 _MOST_UNASKED = 64  # Nobody waits for more at once; those of whom nobody asks are forgotten in the end.
 _SHARE_OF_SHM = 4  # A rank takes two pieces, so half of what is free at most: others need it too, DataLoaders for instance.
-
-
 _WAIT_AT_END_S = 5  # For what was asked for and never waited for; others may never take part in it.
 _made = {}  # How many groups of a name there were: one that is made anew must not meet the segment of the one before.
 
@@ -90,7 +88,7 @@ class AveragerGroup(dist.ProcessGroup):
 
     def allreduce(self, tensors, opts=None):
         op = opts.reduceOp if opts is not None else dist.ReduceOp.SUM
-        return self._do(("allreduce", _name_of(op), _shapes(tensors)),
+        return self._do(("allreduce", name_of(op), _shapes(tensors)),
                         lambda exchange: [_in_place(one, lambda t: exchange.reduce(t, op)) for one in tensors], tensors, tensors)
 
     def allreduce_coalesced(self, tensors, opts=None):
@@ -103,7 +101,7 @@ class AveragerGroup(dist.ProcessGroup):
                 exchange.reduce(copy, opts.reduceOp)
                 if self._rank == opts.rootRank:
                     one.copy_(copy)
-        return self._do(("reduce", _name_of(opts.reduceOp), opts.rootRank, _shapes(tensors)), act, tensors, tensors)
+        return self._do(("reduce", name_of(opts.reduceOp), opts.rootRank, _shapes(tensors)), act, tensors, tensors)
 
     def broadcast(self, tensors, opts):
         return self._do(("broadcast", opts.rootRank, _shapes(tensors)),
@@ -118,8 +116,7 @@ class AveragerGroup(dist.ProcessGroup):
     def allgather(self, outputs, inputs, opts=None):
         def act(exchange):
             for targets, source in zip(outputs, inputs):
-                for target, row in zip(targets, exchange.gather(source.contiguous())):
-                    target.copy_(row.view(target.shape))
+                _spread(exchange.gather(source.contiguous()), targets)
         return self._do(("allgather", _shapes(inputs)), act, outputs, [*inputs, *(one for row in outputs for one in row)])
 
     def allgather_coalesced(self, outputs, inputs, opts=None):
@@ -137,9 +134,7 @@ class AveragerGroup(dist.ProcessGroup):
     def gather(self, outputs, inputs, opts):
         def act(exchange):
             for i, source in enumerate(inputs):
-                rows = exchange.gather(source.contiguous())
-                for target, row in zip(outputs[i] if self._rank == opts.rootRank else [], rows):
-                    target.copy_(row)
+                _spread(exchange.gather(source.contiguous()), outputs[i] if self._rank == opts.rootRank else [])
         return self._do(("gather", opts.rootRank, _shapes(inputs)), act, outputs, [*inputs, *(one for row in outputs for one in row)])
 
     # From all to each.
@@ -157,7 +152,7 @@ class AveragerGroup(dist.ProcessGroup):
         def act(exchange):
             for output, sources in zip(outputs, inputs):
                 self._reduce_rows(exchange, output, torch.stack([one.contiguous() for one in sources]), opts.reduceOp)
-        return self._do(("reduce_scatter", _name_of(opts.reduceOp), _shapes(outputs)), act, outputs, outputs)
+        return self._do(("reduce_scatter", name_of(opts.reduceOp), _shapes(outputs)), act, outputs, outputs)
 
     def _reduce_scatter_base(self, output, source, opts):
         return self.reduce_scatter_tensor_coalesced([output], [source], opts)
@@ -166,7 +161,7 @@ class AveragerGroup(dist.ProcessGroup):
         def act(exchange):
             for output, source in zip(outputs, inputs):
                 self._reduce_rows(exchange, output, source.contiguous().clone().view(self._ranks, -1), opts.reduceOp)
-        return self._do(("reduce_scatter_tensor", _name_of(opts.reduceOp), _shapes(outputs), _shapes(inputs)), act, outputs,
+        return self._do(("reduce_scatter_tensor", name_of(opts.reduceOp), _shapes(outputs), _shapes(inputs)), act, outputs,
                         [*outputs, *inputs])
 
     def _reduce_rows(self, exchange, output, rows, op):
@@ -260,8 +255,10 @@ class AveragerGroup(dist.ProcessGroup):
     abort = shutdown
 
 
-def _name_of(op):
-    return next((one for one in OPERATIONS if op == getattr(dist.ReduceOp, one)), "another")
+def _spread(rows, targets):
+    """A target of another size is an error."""
+    for target, row in zip(targets, rows):
+        target.copy_(row.view(target.shape))
 
 
 def _shapes(tensors):

@@ -207,8 +207,9 @@ std::string with_machine(const LogQuestion& question) {
 std::optional<findings::NextCommand> mending_command(const LookedAt& machine,
                                                      const std::string& cause) {
   if (const auto* command = report::mending_command(machine.diagnosis, cause)) return *command;
-  return findings::is_mended_by_stack(cause) ? std::optional(findings::NextCommand::stack())
-                                             : std::nullopt;
+  const auto& ids = findings::mended_by_stack;
+  const bool of_stack = std::find(ids.begin(), ids.end(), cause) != ids.end();
+  return of_stack ? std::optional(findings::NextCommand::stack()) : std::nullopt;
 }
 
 std::string next_text(const LogQuestion& question, const Reading& reading,

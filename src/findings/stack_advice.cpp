@@ -3,9 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
-
 #include "base/text.h"
 
 namespace headroom::findings {
@@ -55,12 +52,6 @@ std::vector<Step> wheels_for_override(const knowledge::GpuTables& tables,
   const auto named = knowledge::target_of_override(value);
   const auto* target = named ? tables.target(*named) : nullptr;
   return target == nullptr ? std::vector<Step>() : wheels_for(tables, *target);
-}
-
-bool is_mended_by_stack(std::string_view id) {
-  constexpr std::array ids = {"wrong-wheel", "gfx-target-missing", "gfx-target-dropped",
-                              "python-too-new", "rocm-version-mismatch"};
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
 void explain_libraries(const knowledge::Target& target, std::vector<std::string>& reasons) {

@@ -3,6 +3,7 @@
 // data/stacks.toml; URL stands for PyTorch's newest one, whose name changes with each release.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,9 +23,11 @@ std::vector<Step> older_wheels(const knowledge::GpuTables& tables, const knowled
 // Wheels that carry the code which an override makes run; nothing if none are known.
 std::vector<Step> wheels_for_override(const knowledge::GpuTables& tables, const std::string& value);
 
-// Whether a finding or a cause says that what is installed does not serve this GPU, so that another
+// The findings and causes which say that what is installed does not serve this GPU, so that another
 // stack does (`headroom fix stack`).
-bool is_mended_by_stack(std::string_view id);
+inline constexpr std::array<std::string_view, 5> mended_by_stack = {
+    "wrong-wheel", "gfx-target-missing", "gfx-target-dropped", "python-too-new",
+    "rocm-version-mismatch"};
 
 // Adds what is missing or untested although wheels carry the target; for most targets nothing.
 void explain_libraries(const knowledge::Target& target, std::vector<std::string>& reasons);

@@ -183,8 +183,7 @@ std::string next_without_cause(const findings::Diagnosis& diagnosis, const facts
     return mending_line(*command, in_container, style, root);
   }
   if (lacks_stack(diagnosis, facts)) {
-    return next_line(for_root("headroom fix stack", root),
-                     "(how to set up a PyTorch that has code for this GPU)", style);
+    return mending_line(findings::NextCommand::stack(), in_container, style, root);
   }
   return next_line(for_root(findings::NextCommand::plan().text(), root),
                    "(says whether a job fits; put in your model)", style);

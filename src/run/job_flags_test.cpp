@@ -14,8 +14,7 @@ JobFlags batch_flag() {
 
 TEST(PlaceError, of_a_flags_key_begins_with_the_flag) {
   const Error error = Error{Errc::invalid, "expected 1", "write 1"}.at("batch.micro");
-  EXPECT_EQ(place_error(error, batch_flag(), "job.toml").message,
-            "--batch: expected 1");
+  EXPECT_EQ(place_error(error, batch_flag(), "job.toml").message, "--batch: expected 1");
 }
 
 TEST(PlaceError, of_another_key_begins_with_the_file) {

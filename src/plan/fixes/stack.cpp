@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "findings/stack_advice.h"
+#include "plan/diagnosed.h"
 #include "plan/fixes/every_fix.h"
 #include "plan/fixes/places.h"
 #include "plan/fixes/stack_choice.h"
@@ -89,11 +90,9 @@ Result<Change> make(const FixSubject& subject) {
 // Where check found that what is installed does not carry the card; elsewhere it is there to be
 // asked for.
 bool applies(const FixSubject& subject) {
-  const auto& diagnosis = subject.diagnosis;
   const bool found =
-      (diagnosis.cause && findings::is_mended_by_stack(diagnosis.cause->id)) ||
-      std::any_of(diagnosis.findings.begin(), diagnosis.findings.end(),
-                  [](const auto& one) { return findings::is_mended_by_stack(one.id); });
+      std::any_of(findings::mended_by_stack.begin(), findings::mended_by_stack.end(),
+                  [&](std::string_view one) { return is_diagnosed(subject.diagnosis, one); });
   return found && choose_stack(subject).has_value();
 }
 

@@ -29,9 +29,9 @@ TEST(Ranks, each_gets_its_place_and_its_share_of_the_processors) {
 }
 
 TEST(Ranks, threads_that_the_user_chose_stay_and_nobody_gets_none) {
-  EXPECT_EQ(value_of(rank_environment(two_ranks({"OMP_NUM_THREADS=3"}), 0, 1, 8),
-                     "OMP_NUM_THREADS"),
-            "3");
+  EXPECT_EQ(
+      value_of(rank_environment(two_ranks({"OMP_NUM_THREADS=3"}), 0, 1, 8), "OMP_NUM_THREADS"),
+      "3");
   EXPECT_EQ(value_of(rank_environment(two_ranks({}), 0, 1, 1), "OMP_NUM_THREADS"), "1");
 }
 
