@@ -47,17 +47,11 @@ std::vector<facts::Setting> settings_in(const EnvQuestion& question, const std::
   return facts::parse_snippet(snippet, facts::Scope::given, boot_words(knobs));
 }
 
-// Variables that services have from the bases that they extend.
+// Variables that services have from other files.
 void add_inherited(const std::vector<deploy::DescribedService>& services,
                    std::vector<facts::Setting>& settings) {
   for (const deploy::DescribedService& service : services) {
-    for (const auto& [name, value] : service.inherited) {
-      facts::Setting setting;
-      setting.name = name;
-      setting.value = value;
-      setting.form = facts::Form::compose;
-      settings.push_back(std::move(setting));
-    }
+    settings.insert(settings.end(), service.inherited.begin(), service.inherited.end());
   }
 }
 
@@ -159,7 +153,7 @@ std::string answer_text(const EnvQuestion& question, const facts::Facts& facts,
   const auto& [judged, services, describes, advice] = answer;
   std::string settings = report::environment_text(question.file, facts, judged, style);
   if (services.empty() && (!describes || report::has_gpu_settings(judged))) return settings;
-  return report::services_headline(question.file, services, style) +
+  return report::services_headline(question.file, services, advice, style) +
          (report::has_gpu_settings(judged) ? "\n" + settings : "") +
          report::services_text(services, style);
 }
@@ -178,8 +172,9 @@ std::string quiet_text(const EnvQuestion& question, const EnvAnswer& answer,
   const bool settings = report::has_gpu_settings(judged) || !describes;
   const std::string tally = settings ? report::environment_tally(judged) : "";
   if (deploy::has_misfit(services)) return tally + report::misfits_tally(services);
-  return describes && !advice ? tally + report::services_headline(question.file, services, style)
-                              : tally;
+  return describes && !advice
+             ? tally + report::services_headline(question.file, services, advice, style)
+             : tally;
 }
 
 }  // namespace
@@ -196,7 +191,11 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
   build_on_files(question.file, described);
   auto settings = settings_in(question, *text, tables.knobs);
   add_inherited(described, settings);
-  const auto judged = findings::audit_knobs(settings, facts, tables);
+  auto judged = findings::audit_knobs(settings, facts, tables);
+  // A service's other files hold passwords and ports too, which nobody asked about.
+  std::erase_if(judged, [&](const findings::Judgement& one) {
+    return !one.ours && one.setting.source.path != question.file;
+  });
   const auto services = deploy::judge_services(described, facts, diagnosis, tables);
   const bool advice = has_advice(judged) || deploy::has_misfit(services);
   const bool describes = !described.empty();

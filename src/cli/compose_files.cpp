@@ -40,10 +40,14 @@ std::string shorten_path(const std::string& path) {
   return (path.starts_with('/') ? "/" : "") + join(parts, "/");
 }
 
+// Its name is known when the service starts, and not before.
+bool varies(const Elsewhere& place) {
+  return place.file.empty() || place.file.find_first_of("%$") != std::string::npos;
+}
+
 void name_from(const std::string& folder, std::vector<Elsewhere>& places) {
   for (Elsewhere& one : places) {
-    const bool varies = one.file.empty() || one.file.front() == '%' || one.file.front() == '$';
-    if (varies || one.file.front() == '/') continue;
+    if (varies(one) || one.file.front() == '/') continue;
     one.file = shorten_path(folder + one.file);
   }
 }
@@ -80,11 +84,17 @@ class Bases {
   std::map<std::string, Result<Services>> files_;
 };
 
+// The error's message, without the name of the file, which stands before it already.
+std::string reason_of(const Error& error, const std::string& file) {
+  const std::string named = "reading " + file + ": ";
+  return error.message.starts_with(named) ? error.message.substr(named.size()) : error.message;
+}
+
 void build(DescribedService& service, Bases& bases) {
   for (int round = 0; round <= most_files; ++round) {
-    const auto at = std::find_if(
-        service.elsewhere.begin(), service.elsewhere.end(),
-        [](const Elsewhere& one) { return one.is_base() && !one.file.empty() && one.why.empty(); });
+    const auto at =
+        std::find_if(service.elsewhere.begin(), service.elsewhere.end(),
+                     [](const Elsewhere& one) { return one.is_base() && one.can_be_read(); });
     if (at == service.elsewhere.end()) return;
     if (round == most_files) {
       at->why = "too many files build on each other";
@@ -92,14 +102,31 @@ void build(DescribedService& service, Bases& bases) {
     }
     const auto base = bases.find(*at);
     if (!base) {
-      const std::string named = "reading " + at->file + ": ";
-      const std::string& why = base.error().message;
-      at->why = why.starts_with(named) ? why.substr(named.size()) : why;
+      at->why = reason_of(base.error(), at->file);
       // Compose may be allowed to read what this user is not.
       at->refused = base.error().code == Errc::not_found || base.error().code == Errc::invalid;
       continue;
     }
     deploy::build_on(service, static_cast<std::size_t>(at - service.elsewhere.begin()), *base);
+  }
+}
+
+// Gives the service what its files of variables say; the last one wins.
+void read_variables(DescribedService& service) {
+  for (std::size_t i = service.elsewhere.size(); i-- > 0;) {
+    Elsewhere& place = service.elsewhere[i];
+    if (!place.holds_variables() || !place.can_be_read() || varies(place)) continue;
+    const auto text = machine::read_file(place.file, largest_file);
+    const bool absent = !text && text.error().code == Errc::not_found;
+    if (text) {
+      const facts::Text file(*text, facts::Source{place.file, 0, ""});
+      deploy::take_variables(service, i, facts::parse_snippet(file, facts::Scope::given));
+    } else if (absent && place.optional) {
+      deploy::take_variables(service, i, {});
+    } else {
+      place.why = reason_of(text.error(), place.file);
+      place.refused = absent;
+    }
   }
 }
 
@@ -111,6 +138,7 @@ void build_on_files(const std::string& file, Services& services) {
   for (DescribedService& service : services) {
     name_from(folder_of(file), service.elsewhere);
     build(service, bases);
+    read_variables(service);
   }
 }
 

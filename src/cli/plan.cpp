@@ -176,16 +176,6 @@ std::optional<int> read_words(const Options& options, Request& request, const Co
   return print_error(context, wrong, exit_usage);
 }
 
-// The folder would be passed over in silence.
-std::optional<Error> idle_root(const Options& options, const std::optional<std::string>& gpu) {
-  if (options.root == "/" || gpu == "auto") return std::nullopt;
-  return Error{Errc::invalid,
-               fmt::format("plan: --root expects --gpu auto, which takes the GPU of that machine; "
-                           "found {}",
-                           gpu ? "--gpu " + *gpu : "none"),
-               "add --gpu auto, or leave --root out"};
-}
-
 struct Planned {
   run::LoadedJob loaded;
   estimate::Device device;
@@ -224,8 +214,6 @@ int plan_request(const Options& options, const Request& request, const Context& 
   const std::string name = file->name;
   auto loaded = run::load_job(*std::move(file), flags);
   if (!loaded) return print_error(context, loaded.error(), exit_usage);
-  if (const auto idle = idle_root(options, loaded->job.device.gpu))
-    return print_error(context, *idle, exit_usage);
   loaded->model.notes.insert(loaded->model.notes.begin(), request.notes.begin(),
                              request.notes.end());
   machine::InputFiles inputs = run::inputs_of(request.spec, flags, *loaded);

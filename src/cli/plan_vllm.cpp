@@ -17,6 +17,7 @@ using estimate::vllm::Card;
 // vLLM's share is of the card's whole memory, whatever others hold of it.
 Result<Card> find_card(const estimate::Job& job, const std::string& root,
                        std::vector<std::string>& notes, const Context& context) {
+  HEADROOM_CHECK(expect_root_is_used(job, root));
   std::optional<estimate::PresentGpu> present;
   if (job.device.gpu == "auto") {
     HEADROOM_TRY(present, find_present_gpu(root, context));

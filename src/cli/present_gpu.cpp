@@ -61,8 +61,19 @@ Result<estimate::PresentGpu> find_present_gpu(const std::string& root, const Con
       fmt::format("{}, or give the memory: --capacity 16GiB", check_command(root))};
 }
 
+Result<void> expect_root_is_used(const estimate::Job& job, const std::string& root) {
+  const std::optional<std::string>& gpu = job.device.gpu;
+  if (root == "/" || gpu == "auto") return {};
+  return Error{Errc::invalid,
+               fmt::format("plan: --root expects --gpu auto, which takes the GPU of that machine; "
+                           "found {}",
+                           gpu ? "--gpu " + *gpu : "none"),
+               "add --gpu auto, or leave --root out"};
+}
+
 Result<estimate::Device> find_planned_device(const estimate::Job& job, const std::string& root,
                                              const Context& context) {
+  HEADROOM_CHECK(expect_root_is_used(job, root));
   const bool present =
       job.device.gpu == "auto" && job.engine.kind == estimate::EngineKind::transformers;
   if (!present) return estimate::find_device(job);

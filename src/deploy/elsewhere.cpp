@@ -33,8 +33,13 @@ Elsewhere find_base(const YamlNode& extends) {
 // One path, or a list of paths and of maps with `path`.
 void find_paths(const char* key, const YamlNode& node, std::vector<Elsewhere>& found) {
   const auto add = [&](const YamlNode& item) {
-    Elsewhere file{key, text_of(item.kind == Kind::map ? item.find("path") : &item)};
-    if (file.file.empty()) file.why = "expected a path";
+    const bool is_map = item.kind == Kind::map;
+    Elsewhere file{key, text_of(is_map ? item.find("path") : &item)};
+    if (file.file.empty()) {
+      file.why = "expected a path";
+    } else {
+      file.optional = is_map && text_of(item.find("required")) == "false";
+    }
     add_elsewhere({file}, found);
   };
   if (node.kind != Kind::list) return add(node);

@@ -16,9 +16,13 @@ struct Elsewhere {
   std::string file = {};     // As written; of extends empty: the same file.
   std::string service = {};  // Of extends, the one that it builds on.
   std::string why = {};      // It cannot be read: "No such file or directory". May be empty.
-  bool refused = false;      // Compose refuses the whole file because of it.
+  bool refused = false;      // Because of it compose refuses the file, or podman the service.
+  bool optional = false;     // A file of variables that need not be there.
 
   bool is_base() const { return key == "extends"; }
+  bool holds_variables() const { return key == "env_file" || key == "EnvironmentFile"; }
+  // Headroom knows which file it is, and has found nothing against reading it.
+  bool can_be_read() const { return !file.empty() && why.empty(); }
   bool operator==(const Elsewhere&) const = default;
 };
 

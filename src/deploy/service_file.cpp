@@ -57,12 +57,13 @@ Result<std::vector<DescribedService>> read_quadlet(const std::string& file, std:
   service.misplaced = find_misplaced(unit);
   if (const Assignment* image = unit.last("Container", "Image")) service.image_line = image->line;
   for (const Assignment* one : unit.all("Container", "EnvironmentFile")) {
-    if (one->words.empty()) continue;
-    std::string path = one->words.front().text;
-    if (path.starts_with('-')) path.erase(0, 1);  // "If it is there" (systemd.exec(5)).
-    const bool varies = path.find('%') != std::string::npos;
-    add_elsewhere({{"EnvironmentFile", path, "", varies ? "podman fills its name in" : ""}},
-                  service.elsewhere);
+    for (const UnitWord& word : one->words) {
+      Elsewhere place{"EnvironmentFile", word.text};
+      place.optional = place.file.starts_with('-');  // "If it is there" (systemd.exec(5)).
+      if (place.optional) place.file.erase(0, 1);
+      if (place.file.find('%') != std::string::npos) place.why = "podman fills its name in";
+      add_elsewhere({place}, service.elsewhere);
+    }
   }
   const Assignment* health = unit.last("Container", "HealthCmd");
   if (health != nullptr && !health->is_reset()) {
@@ -175,7 +176,10 @@ void build_on(DescribedService& service, std::size_t entry, const DescribedServi
   const Settings& more = base.settings;
   if (!own.image) own.image = more.image;  // Its line stays 0: it is in another place.
   for (const auto& [name, value] : more.environment) {
-    if (own.environment.emplace(name, value).second) service.inherited[name] = value;
+    if (own.environment.emplace(name, value).second) {
+      service.inherited.push_back(
+          {name, value, {place.file, 0, ""}, facts::Scope::given, facts::Form::compose});
+    }
   }
   if (own.devices.empty() && !more.devices.empty() && !service.devices_are_whole) {
     service.base = place;
@@ -194,7 +198,18 @@ void build_on(DescribedService& service, std::size_t entry, const DescribedServi
   for (Elsewhere& one : inner) {  // A base of the base is in the base's own file.
     if (one.is_base() && one.file.empty()) one.file = place.file;
   }
-  add_elsewhere(inner, service.elsewhere);
+  add_elsewhere(service.elsewhere, inner);  // Later files of variables win, and they are its own.
+  service.elsewhere = std::move(inner);
+}
+
+void take_variables(DescribedService& service, std::size_t entry,
+                    const std::vector<facts::Setting>& variables) {
+  service.elsewhere.erase(service.elsewhere.begin() + static_cast<std::ptrdiff_t>(entry));
+  std::vector<facts::Setting> taken;
+  for (auto one = variables.rbegin(); one != variables.rend(); ++one) {
+    if (service.settings.environment.emplace(one->name, one->value).second) taken.push_back(*one);
+  }
+  service.inherited.insert(service.inherited.end(), taken.rbegin(), taken.rend());
 }
 
 }  // namespace headroom::deploy

@@ -3,7 +3,6 @@
 // devices, limits and the health check. Nothing is edited here; edit.h does that.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +10,7 @@
 
 #include "deploy/edit.h"
 #include "deploy/elsewhere.h"
+#include "facts/environment.h"
 
 namespace headroom::deploy {
 
@@ -26,8 +26,8 @@ struct DescribedService {
   std::vector<std::string> misplaced;
   std::vector<Elsewhere> elsewhere;  // What has not been read.
   std::optional<Elsewhere> base;     // What gives it its devices, if it names none itself.
-  // Variables that it has from there, by their names; they are in `settings` too.
-  std::map<std::string, std::string> inherited;
+  // Variables that it has from there, with their places; they are in `settings` too.
+  std::vector<facts::Setting> inherited;
   bool devices_are_whole = false;  // "!reset" or "!override": those of a base do not count.
 };
 
@@ -39,5 +39,11 @@ Result<std::vector<DescribedService>> read_service_file(const std::string& file,
 // Builds the service on the one that its entry of `elsewhere` names, and removes the entry: what it
 // has itself wins, devices and groups are added up.
 void build_on(DescribedService& service, std::size_t entry, const DescribedService& base);
+
+// Gives the service the variables of the file that its entry of `elsewhere` names, and removes the
+// entry. What the service has already wins: call it for the last file first (Compose Specification,
+// "env_file"; systemd.exec(5), EnvironmentFile=).
+void take_variables(DescribedService& service, std::size_t entry,
+                    const std::vector<facts::Setting>& variables);
 
 }  // namespace headroom::deploy

@@ -25,11 +25,11 @@ bool concerns_a_gpu(const DescribedService& service) {
          is_given(settings, "/dev/dri");
 }
 
-// What makes compose refuse the file; nullptr: nothing that is known.
-const Elsewhere* refused_base(const DescribedService& service) {
-  const auto base = std::find_if(service.elsewhere.begin(), service.elsewhere.end(),
-                                 [](const Elsewhere& one) { return one.refused; });
-  return base == service.elsewhere.end() ? nullptr : &*base;
+// What makes compose refuse the file, or podman the service; nullptr: nothing that is known.
+const Elsewhere* refused_place(const DescribedService& service) {
+  const auto place = std::find_if(service.elsewhere.begin(), service.elsewhere.end(),
+                                  [](const Elsewhere& one) { return one.refused; });
+  return place == service.elsewhere.end() ? nullptr : &*place;
 }
 
 // The GPU that decides if nothing here can run ROCm: every one of them is unsuited.
@@ -54,7 +54,7 @@ class Judge {
       if (remark) judged.remarks.push_back(*std::move(remark));
     };
     add(misplaced(service));
-    add(broken_base(service));
+    add(broken_place(service));
     // Where the GPU is nothing to it, only whether its file can be read matters.
     if (!concerns_a_gpu(service)) return judged;
     add(image(service));
@@ -75,16 +75,23 @@ class Judge {
         fmt::format("move {} to a section [Service]", keys)};
   }
 
-  static std::optional<ServiceRemark> broken_base(const DescribedService& service) {
-    const Elsewhere* base = refused_base(service);
-    if (base == nullptr) return std::nullopt;
-    const bool no_file = !base->file.empty() && base->why.find("no service") == std::string::npos;
-    return ServiceRemark{
-        "file", "extends", Answer::misfits,
-        fmt::format("Compose refuses this file, because \"extends\" names {}: {}",
-                    base->service.empty() ? "nothing" : place_of(*base), base->why),
-        no_file ? fmt::format("put that file at {}, or remove the key \"extends\"", base->file)
-                : "name a service that is there, or remove the key \"extends\""};
+  static std::optional<ServiceRemark> broken_place(const DescribedService& service) {
+    const Elsewhere* place = refused_place(service);
+    if (place == nullptr) return std::nullopt;
+    const bool no_file = !place->file.empty() && place->why.find("no service") == std::string::npos;
+    const char* refuses = service.kind == FileKind::compose ? "Compose refuses this file"
+                                                            : "Podman does not start the service";
+    return ServiceRemark{"file", place->key, Answer::misfits,
+                         fmt::format("{}, because \"{}\" names {}: {}", refuses, place->key,
+                                     name_of(*place), place->why),
+                         no_file ? fmt::format("put that file at {}, or remove the key \"{}\"",
+                                               place->file, place->key)
+                                 : "name a service that is there, or remove the key \"extends\""};
+  }
+
+  static std::string name_of(const Elsewhere& place) {
+    if (place.holds_variables()) return place.file;
+    return place.service.empty() ? "nothing" : place_of(place);
   }
 
   std::string gpus() const {
@@ -293,7 +300,7 @@ std::vector<ServiceJudgement> judge_services(const std::vector<DescribedService>
   Judge judge(facts, diagnosis, tables);
   std::vector<ServiceJudgement> judged;
   for (const DescribedService& service : services) {
-    const bool refused = refused_base(service) != nullptr;
+    const bool refused = refused_place(service) != nullptr;
     if (concerns_a_gpu(service) || refused) judged.push_back(judge.judge(service));
   }
   return judged;

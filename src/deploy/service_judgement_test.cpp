@@ -212,6 +212,47 @@ TEST(ServiceFile, what_is_no_name_to_extend_is_said_and_not_guessed) {
                   "gone (extends: there is no such service)", "e (extends: it builds on itself)"));
 }
 
+TEST(ServiceFile, a_file_of_variables_need_not_be_there_where_the_service_says_so) {
+  const auto services =
+      read_service_file("compose.yaml",
+                        "services:\n"
+                        "  a: {image: x, env_file: [a.env, {path: b.env, required: false}]}\n");
+  ASSERT_TRUE(services.has_value());
+  ASSERT_EQ(services->at(0).elsewhere.size(), 2U);
+  EXPECT_FALSE(services->at(0).elsewhere[0].optional);
+  EXPECT_TRUE(services->at(0).elsewhere[1].optional);
+  const auto quadlets = read_service_file(
+      "a.container", "[Container]\nImage=x\nEnvironmentFile=/etc/a.env -/etc/b.env\n");
+  ASSERT_TRUE(quadlets.has_value());
+  ASSERT_EQ(quadlets->at(0).elsewhere.size(), 2U);
+  EXPECT_EQ(quadlets->at(0).elsewhere[1].file, "/etc/b.env");
+  EXPECT_TRUE(quadlets->at(0).elsewhere[1].optional);
+}
+
+TEST(ServiceFile, what_a_service_says_itself_wins_over_its_files_of_variables) {
+  auto services = read_service_file("compose.yaml",
+                                    "services:\n"
+                                    "  a: {image: x, environment: {A: own}, env_file: a.env}\n");
+  ASSERT_TRUE(services.has_value());
+  DescribedService& service = services->at(0);
+  const facts::Text file("A=file\nB=first\nB=last\n", facts::Source{"a.env", 0, ""});
+  take_variables(service, 0, facts::parse_snippet(file, facts::Scope::given));
+  EXPECT_THAT(service.elsewhere, IsEmpty());
+  EXPECT_EQ(service.settings.environment.at("A"), "own");
+  EXPECT_EQ(service.settings.environment.at("B"), "last");
+  ASSERT_EQ(service.inherited.size(), 1U);
+  EXPECT_EQ(service.inherited[0].source.path, "a.env");
+}
+
+TEST(ServiceFile, its_own_files_of_variables_win_over_those_of_its_base) {
+  const auto services = read_service_file("compose.yaml",
+                                          "services:\n"
+                                          "  a: {image: x, env_file: own.env, extends: b}\n"
+                                          "  b: {image: x, env_file: base.env}\n");
+  ASSERT_TRUE(services.has_value());
+  EXPECT_EQ(services->at(0).elsewhere.back().file, "own.env");
+}
+
 TEST(ServiceFile, devices_that_are_reset_are_not_those_of_the_base) {
   const auto services = read_service_file("compose.yaml",
                                           "services:\n"

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "findings/advice.h"
 #include "findings/memory_use.h"
 
@@ -17,6 +18,7 @@ using facts::Fact;
 using facts::Source;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 const knowledge::GpuTables& tables() {
   static const knowledge::GpuTables loaded = *knowledge::load_gpu_tables();
@@ -75,6 +77,25 @@ TEST(Diagnosis, the_same_cause_on_two_cards_is_one_cause_with_all_evidence) {
   EXPECT_EQ(diagnosis.verdict, Verdict::broken);
   EXPECT_EQ(diagnosis.cause->gpus, (std::vector<std::string>{"a", "b"}));
   EXPECT_THAT(diagnosis.cause->title, HasSubstr("1 more GPU"));
+}
+
+facts::Holder holder(std::uint64_t pid, const char* command, Bytes vram) {
+  facts::Holder one;
+  one.pid = pid;
+  one.command = command;
+  one.vram = vram;
+  return one;
+}
+
+TEST(Diagnosis, a_job_may_be_ended_for_its_memory_and_a_desktop_may_not) {
+  facts::Gpu full = card("a", 19_GiB);
+  full.holders = {holder(4127, "python3", 16_GiB), holder(1893, "gnome-shell", 3_GiB)};
+  const auto diagnosis = diagnose_cards({full});
+  ASSERT_TRUE(diagnosis.cause.has_value());
+  const std::string steps = join(texts_of(diagnosis.cause->fix), "\n");
+  EXPECT_THAT(steps, HasSubstr("kill 4127"));
+  EXPECT_THAT(steps, HasSubstr("gnome-shell (PID 1893) draws the desktop"));
+  EXPECT_THAT(steps, Not(HasSubstr("kill 1893")));
 }
 
 TEST(Diagnosis, a_broken_card_outweighs_a_dropped_target) {

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "facts/cgroup.h"
+#include "facts/desktop.h"
 #include "findings/memory_use.h"
 #include "findings/rules.h"
 
@@ -30,6 +31,12 @@ std::string name_of(const facts::Holder& holder) {
 // Each is a choice: whoever runs it may still need it. `where` says on which of several GPUs.
 Step ask_to_stop(const facts::Holder& holder, const std::string& where) {
   const std::string who = name_of(holder) + where;
+  if (facts::is_desktop(holder.command)) {
+    return sentence(fmt::format(
+        "{} draws the desktop. To have this memory for a job, connect the screen to another GPU, "
+        "or log out and use the machine over SSH",
+        who));
+  }
   if (const std::string_view number = facts::slurm_number(holder.job); !number.empty()) {
     return sentence_with(
         fmt::format("If nobody needs the job of {} any more, cancel it; what it has not saved is "

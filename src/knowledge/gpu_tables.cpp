@@ -149,6 +149,7 @@ Stack read_stack(TableReader& row) {
   stack.python = row.text("python");
   stack.evidence = row.text("evidence");
   row.read("also", stack.also);
+  row.read("libraries", stack.libraries);
   stack.origin = read_origin(row);
   row.refuse_unknown();
   return stack;

@@ -82,7 +82,7 @@ struct Device {
 
 // The stack that still carries a dropped target.
 struct Stack {
-  std::string rocm, torch, index, python, also, evidence;
+  std::string rocm, torch, index, python, also, libraries, evidence;
   Origin origin;
 };
 

@@ -71,7 +71,13 @@ std::string explanation(const Judgement& one, const Style& style) {
   return text;
 }
 
-std::string heading(const Judgement& one, const Style& style) {
+// Where it stands, if not in the file that was asked about.
+std::string other_place(const facts::Source& source, const std::string& asked) {
+  if (source.path.empty()) return source.line > 0 ? "" : "  (from what it extends)";
+  return source.path == asked ? "" : "  (from " + printable(source.path) + ")";
+}
+
+std::string heading(const Judgement& one, const std::string& asked, const Style& style) {
   if (one.is_option()) {
     const std::string option = one.name.substr(one.name.find(':') + 1);
     return "        " + style.bold(printable(option + ":" + one.value)) + "\n";
@@ -81,9 +87,7 @@ std::string heading(const Judgement& one, const Style& style) {
   const std::string text = one.ours ? one.name + "=" + one.value : one.name + "=…";
   return fmt::format("{:>4}  ", line > 0 ? std::to_string(line) : "") +
          style.bold(keep_whole(printable(text))) +
-         (line > 0 || !one.setting.source.path.empty() ? ""
-                                                       : style.dim("  (from what it extends)")) +
-         "\n";
+         style.dim(other_place(one.setting.source, asked)) + "\n";
 }
 
 std::string machine_words(const facts::Facts& facts) {
@@ -141,7 +145,7 @@ std::string environment_text(const std::string& name, const facts::Facts& facts,
   std::string text = style.bold("Settings in " + shown) + "\n";
   text += style.dim(fold(printable(machine_words(facts)), "for ", style.width));
   for (const Judgement& one : judged) {
-    text += (one.is_option() ? "" : "\n") + heading(one, style) + explanation(one, style);
+    text += (one.is_option() ? "" : "\n") + heading(one, name, style) + explanation(one, style);
   }
   text += "\n" + style.bold(tally(judged)) + "\n";
   const auto lines = findings::clean_lines(judged);

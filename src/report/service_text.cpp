@@ -95,7 +95,7 @@ std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
 
 std::string services_headline(const std::string& file,
                               const std::vector<deploy::ServiceJudgement>& services,
-                              const Style& style) {
+                              bool settings_should_change, const Style& style) {
   const std::string name = file == "-" ? "the file" : printable(file);
   const auto say = [&](const std::string& answer, const std::string& what) {
     return fold(what, answer + ": ", style.width);
@@ -104,6 +104,10 @@ std::string services_headline(const std::string& file,
   if (!wrong.empty()) return say(style.red("does not fit"), name + ": " + wrong);
   const std::string open = parts_that(services, is_doubt);
   if (!open.empty()) return say(style.yellow("not certain"), name + ": " + open);
+  if (settings_should_change) {
+    return say(style.yellow("settings to change"),
+               name + ": otherwise its services fit this machine");
+  }
   return say(style.green("ok"),
              fmt::format("headroom found nothing in {} that does not fit this machine", name));
 }

@@ -15,10 +15,11 @@ namespace headroom::report {
 // One paragraph for each service; empty where there is none.
 std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
                           const Style& style);
-// The answer in a line, before all else: what of the file's services does not fit this machine.
+// The answer in a line, before all else: what of the file's services does not fit this machine, or
+// else whether settings of theirs should change.
 std::string services_headline(const std::string& file,
                               const std::vector<deploy::ServiceJudgement>& services,
-                              const Style& style);
+                              bool settings_should_change, const Style& style);
 // Only what does not fit, for a report on the whole machine.
 std::string misfits_text(const std::vector<deploy::ServiceJudgement>& services, const Style& style);
 // One line for each service with something that does not fit: "llm: does not fit: image, devices".

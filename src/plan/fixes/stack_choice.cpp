@@ -57,6 +57,11 @@ bool take_old_stack(const FixSubject& subject, const Target& target, StackChoice
   choice.remarks.push_back(
       fmt::format("This is the last of PyTorch's wheels that is known to include {}. {}.",
                   target.gfx, stack->evidence));
+  if (!stack->libraries.empty()) {
+    choice.remarks.push_back(
+        "For fine-tuning, libraries that still work with this PyTorch: pip install " +
+        stack->libraries);
+  }
   if (!stack->also.empty()) choice.remarks.push_back("Also included in " + stack->also + ".");
   return true;
 }

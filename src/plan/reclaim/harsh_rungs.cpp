@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "facts/desktop.h"
 #include "plan/reclaim/protected.h"
 #include "plan/reclaim/rungs.h"
 
@@ -168,7 +169,7 @@ std::vector<std::string> find_desktop(const ReclaimSubject& subject, const Measu
                                       const std::string& pci) {
   std::vector<std::string> signs;
   for (const Client& client : now.clients) {
-    if (is_desktop(client.command)) signs.push_back(name_of(client) + " has it open");
+    if (facts::is_desktop(client.command)) signs.push_back(name_of(client) + " has it open");
   }
   const facts::Screens* screens = subject.occupancy.screens_of(pci);
   if (screens == nullptr) return signs;

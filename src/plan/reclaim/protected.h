@@ -8,10 +8,6 @@
 
 namespace headroom::plan {
 
-// A display server, a compositor or what keeps a desktop session together; by the kernel's name for
-// it, which is at most 15 bytes.
-bool is_desktop(std::string_view command);
-
 // A unit that the machine itself or everybody's containers hang on.
 bool is_vital_unit(std::string_view unit);
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "facts/desktop.h"
 #include "findings/memory_use.h"
 #include "plan/reclaim/choice.h"
 #include "plan/reclaim/host_plan.h"
@@ -120,7 +121,7 @@ std::string innocents_of(const ReclaimPlan& plan, Rung rung, const Measurement& 
   }
   for (const Client& client : clients) {
     if (only_empty) return name_of(client) + " has the GPU open";
-    const bool desktop = is_desktop(client.command) && plan.options.include_desktop;
+    const bool desktop = facts::is_desktop(client.command) && plan.options.include_desktop;
     if (desktop || is_target(plan, client.pid, client.start_ticks)) continue;
     return name_of(client) + " uses the GPU as well and was not chosen";
   }
