@@ -7,6 +7,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "deploy/interpolation.h"
 #include "machine/user_files.h"
 
 namespace headroom::cli {
@@ -130,15 +131,38 @@ void read_variables(DescribedService& service) {
   }
 }
 
+// Those of the file .env in the folder, which compose reads by itself.
+std::map<std::string, std::string> variables_beside(const std::string& folder) {
+  std::map<std::string, std::string> variables;
+  const std::string path = folder + ".env";
+  const auto text = machine::read_file(path, largest_file);
+  if (!text) return variables;
+  const facts::Text file(*text, facts::Source{path, 0, ""});
+  for (const facts::Setting& one : facts::parse_snippet(file, facts::Scope::given)) {
+    variables[one.name] = one.value;
+  }
+  return variables;
+}
+
+// An image's name that says itself what is in it keeps its variables: advice is written back.
+void fill_in_image(DescribedService& service, const std::map<std::string, std::string>& variables) {
+  auto& image = service.settings.image;
+  if (!image || service.kind != deploy::FileKind::compose) return;
+  if (image->find('$') == std::string::npos || image->find("rocm") != std::string::npos) return;
+  image = deploy::fill_in_variables(*image, variables);
+}
+
 }  // namespace
 
 void build_on_files(const std::string& file, Services& services) {
   if (file == "-") return;  // It has no folder.
   Bases bases;
+  const auto variables = variables_beside(folder_of(file));
   for (DescribedService& service : services) {
     name_from(folder_of(file), service.elsewhere);
     build(service, bases);
     read_variables(service);
+    fill_in_image(service, variables);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "deploy/compose_project.h"
+#include "deploy/service_file.h"
 #include "machine/services/paths.h"
 #include "machine/user.h"
 #include "machine/user_files.h"
@@ -52,15 +53,32 @@ std::string service_name(std::string text) {
   return quoted(text.empty() ? "service" : text.substr(0, 100));
 }
 
-// The line of [service] that names one service of a compose file: the first, and with it the others
-// to choose from.
+// The one that asks for an AMD GPU, or else the first.
+std::string likely_service(const std::string& path, std::string_view text,
+                           const std::vector<std::string>& names) {
+  const auto described = deploy::read_service_file(path, text);
+  if (!described) return names.front();
+  for (const deploy::DescribedService& one : *described) {
+    const std::string image = to_lower(one.settings.image.value_or(""));
+    if (image.find("rocm") != std::string::npos || deploy::is_given(one.settings, "/dev/kfd")) {
+      return one.name;
+    }
+  }
+  return names.front();
+}
+
+// The line of [service] that names one service of a compose file, and with it the others to choose
+// from.
 std::string compose_service_line(const std::string& path) {
   const auto text = machine::read_file(path);
   const auto names = deploy::read_compose_services(text ? std::string_view(*text) : "{}");
   if (!names || names->empty()) return "service = \"NAME\"   # as the compose file names it\n";
+  const std::string chosen = likely_service(path, *text, *names);
   std::vector<std::string> others;
-  for (std::size_t i = 1; i < names->size(); ++i) others.push_back(quoted(names->at(i)));
-  const std::string line = "service = " + quoted(names->front());
+  for (const std::string& name : *names) {
+    if (name != chosen) others.push_back(quoted(name));
+  }
+  const std::string line = "service = " + quoted(chosen);
   if (others.empty()) return line + "\n";
   return line + "   # its name in that file; it also has " + join(others, ", ") + "\n";
 }

@@ -200,6 +200,7 @@ struct Options {
   bool force = false;         // Go on where the gate refuses, and without a baseline.
   std::string spec_path;      // Of SERVICE.toml, for the record.
   std::string again;          // The command line that was typed, for messages.
+  std::string to_apply;       // What does it after a dry run; empty: nothing to say.
   std::string start_command;  // What a person types to start the service by hand.
 };
 

@@ -87,7 +87,7 @@ std::vector<findings::Step> Deployer::Machine::next_steps() const {
     return steps;
   }
   if (outcome == Outcome::planned) {
-    if (!again.empty()) steps.push_back(findings::command(again + " --apply"));
+    if (!options_.to_apply.empty()) steps.push_back(findings::command(options_.to_apply));
     return steps;
   }
   if (record_.cause) steps = record_.cause->fix;

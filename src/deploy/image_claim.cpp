@@ -61,6 +61,13 @@ ImageClaim parse_image_claim(std::string_view image) {
 }
 
 std::string image_without_rocm(std::string_view image) {
+  // A variable with a default has a colon and dashes of its own: "${VERSION:-release}-rocm".
+  const std::size_t variable = image.rfind('}');
+  const std::size_t own = variable == std::string_view::npos ? 0 : variable + 1;
+  if (own > 0) {
+    static const RE2 suffix(R"((?i)-rocm[_v]?[0-9.]*)");
+    return RE2::FullMatch(image.substr(own), suffix) ? std::string(image.substr(0, own)) : "";
+  }
   const std::size_t colon = image.rfind(':');
   const bool has_tag = colon != std::string_view::npos && colon > image.rfind('/') + 1;
   if (!has_tag || image.find('@') != std::string_view::npos) return "";

@@ -280,6 +280,17 @@ TEST(ServiceJudgement, a_base_that_is_not_there_is_a_file_that_compose_refuses) 
   EXPECT_THAT(judge(whole, with_gpu("gfx90c", findings::Level::no)), IsEmpty());
 }
 
+TEST(ServiceJudgement, the_build_for_the_processor_keeps_a_variables_default) {
+  const auto advice = [](const std::string& image) {
+    const std::string text =
+        "services:\n  ml:\n    image: " + image + "\n    devices: [/dev/kfd]\n";
+    return judge(text, with_gpu("gfx90c", findings::Level::no))[0].remarks[0].advice;
+  };
+  EXPECT_THAT(advice("photos/ml:${VERSION:-release}-rocm"),
+              HasSubstr("(image: photos/ml:${VERSION:-release})"));
+  EXPECT_THAT(advice("photos/ml:${VERSION:-release-rocm}"), Not(HasSubstr("(image:")));
+}
+
 TEST(ServiceJudgement, an_image_without_rocm_fits_beside_a_gpu_that_cannot_run_it) {
   const std::string_view text = "services:\n  ml:\n    image: photos:1\n    devices: [/dev/kfd]\n";
   const auto judged = judge(text, with_gpu("gfx90c", findings::Level::no));

@@ -173,7 +173,8 @@ void check_set(TableReader& table, const TypedSet& set) {
     table.wrong("image", "the name of an image");
   }
   refuse_placeholder(table, "image", set.image.value_or(""), "the image to change to",
-                     "set = { image = \"ghcr.io/immich-app/immich-machine-learning:v1.132.3\" }");
+                     "set = { image = \"REGISTRY/NAME:1.2-rocm\" }, with this service's own name "
+                     "and the tag to try");
   for (const auto& [name, value] : set.environment) {
     if (name == "NAME") {
       refuse_placeholder(table, "environment", value, "a variable to change",

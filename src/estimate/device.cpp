@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "knowledge/gpu_tables.h"
 
 namespace headroom::estimate {
@@ -94,6 +96,7 @@ Status take_present(Device& device, const PresentGpu& gpu) {
   device.notes.push_back(fmt::format("This machine's {} ({}): rung {} binds at {}{}.", gpu.name,
                                      gpu.target, gpu.rung, to_string(gpu.limit), held));
   device.capacity = left;
+  device.held = std::min(gpu.held, gpu.limit);
   return Done{};
 }
 

@@ -23,6 +23,7 @@ struct Rates {
 
 struct Device {
   std::optional<Bytes> capacity;  // Of the whole device, before the context.
+  Bytes held;                     // What others hold of it now, on top of the capacity.
   Bytes context;                  // What the driver takes for a process before its first tensor.
   Bytes blas_workspace;           // Per handle; PyTorch makes one for forward and one for backward.
   std::uint64_t resident_threads = 0;  // That run at once; 0: not known.

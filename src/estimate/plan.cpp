@@ -128,6 +128,7 @@ Plan describe(const Job& job, const Architecture& model, const Device& device,
   plan.components = peak.usage.live_at_peak;
   if (device.capacity) {
     plan.capacity_bytes = device.capacity->value;
+    plan.held_bytes = device.held.value;
     plan.fits = replays.fits();
     if (replays.capped->failed)
       plan.first_failure = replays.recording.describe(*replays.capped->failed);

@@ -60,7 +60,8 @@ struct Plan {
   std::uint64_t device_bytes = 0;   // With the context: what the device's counter shows.
   std::uint64_t context_bytes = 0;  // Of that.
   std::optional<std::uint64_t> capacity_bytes;
-  std::optional<bool> fits;  // Nothing without a capacity.
+  std::uint64_t held_bytes = 0;  // What others hold of the device now, on top of the capacity.
+  std::optional<bool> fits;      // Nothing without a capacity.
   Verdict verdict = Verdict::unknown;
   Phase at = Phase::load;
   ByPhase phases{};                   // Their peaks; the highest is allocated_bytes.

@@ -130,6 +130,11 @@ class Audit {
       }
       return is_concluded(item);
     }
+    if (problem->fault == ValueFault::too_small) {
+      conclude(item, KnobVerdict::dangerous, problem->why + "; jobs get nearly nothing",
+               "remove it, or write the amount that is meant");
+      return true;
+    }
     const bool word = problem->fault == ValueFault::not_a_word;
     std::string advice = word ? advice_for_word(item) : instead(item);
     if (problem->meant && item.meaning->instead.empty()) {

@@ -72,6 +72,7 @@ TEST(KnobAudit, amounts_in_another_unit_are_recognised_by_the_machines_size) {
   }
   EXPECT_EQ(verdicts("options ttm pages_limit=31457280", apu()), (Lines{"ttm.pages_limit keep"}));
   EXPECT_EQ(verdicts("options ttm pages_limit=2097152", apu()), (Lines{"ttm.pages_limit keep"}));
+  EXPECT_EQ(verdicts("options ttm pages_limit=1000", apu()), (Lines{"ttm.pages_limit dangerous"}));
   EXPECT_EQ(verdicts("options amdgpu gttsize=128849018880", apu()),
             (Lines{"amdgpu.gttsize wrong-unit"}));
   // The same number is sound on a machine that has as much.

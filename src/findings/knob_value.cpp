@@ -63,9 +63,8 @@ std::optional<ValueProblem> check_amount(const Knob& knob, double number, Bytes 
                     knob.name, unit_words(knob.unit), amount(asked), to_string(machine),
                     unit_words(other), amount(meant)));
   }
-  if (small) return std::nullopt;
   return ValueProblem{
-      ValueFault::too_large,
+      small ? ValueFault::too_small : ValueFault::too_large,
       fmt::format("it asks for {}, and the machine has {}", amount(asked), to_string(machine)),
       std::nullopt};
 }

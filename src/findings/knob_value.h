@@ -22,6 +22,7 @@ enum class ValueFault {
   wrong_unit,  // Not a number, outside the range, or an amount in another unit.
   not_a_word,  // Not one of the allowed words.
   too_large,   // More than the machine has, in any unit.
+  too_small,   // A limit that leaves nearly nothing, in any unit.
 };
 struct ValueProblem {
   ValueFault fault;

@@ -103,8 +103,8 @@ std::string next_text(const Change& change, const facts::Facts& now, const Style
   }
   if (change.words.empty()) return text;
   const std::string script = printable(shell_line(change.words)) + " --script";
-  return text + fmt::format("      {}   (prints the same as a shell script, to do it by hand)\n",
-                            keep_whole(script));
+  return text + fmt::format("      {}{}   (prints the same as a shell script, to do it by hand)\n",
+                            where, keep_whole(script));
 }
 
 }  // namespace

@@ -71,6 +71,16 @@ void add_rows(std::string& text, const Plan& plan, bool changing, std::string_vi
   }
 }
 
+// Where only others stand in its way.
+std::string would_fit_alone(const Plan& plan, std::size_t width) {
+  const std::uint64_t whole = *plan.capacity_bytes + plan.held_bytes;
+  if (plan.held_bytes == 0 || plan.device_bytes > whole) return "";
+  return "\n" + fold(fmt::format("Others hold {} of this GPU's memory now. The job fits if they "
+                                 "give it back: {} of {}. headroom reclaim says who they are.",
+                                 amount(plan.held_bytes), amount(plan.device_bytes), amount(whole)),
+                     "", width);
+}
+
 // Where no setting helps: what alone is too much, and what is left.
 std::string hopeless(const Plan& plan, std::size_t width) {
   const bool trains = plan.job.method.kind != estimate::MethodKind::inference;
@@ -212,7 +222,9 @@ std::string advice_text(const Plan& plan, std::size_t width, const SettingWords&
              infers ? "Settings that fit but change the answers:"
                     : "Settings that fit but change the training:",
              form);
-    if (plan.advice.empty()) text += hopeless(plan, width);
+    const std::string alone = would_fit_alone(plan, width);
+    text = alone + text;
+    if (plan.advice.empty() && alone.empty()) text += hopeless(plan, width);
   } else {
     add_rows(text, plan, false, "Settings that fit and are faster:", form);
     if (plan.searched && plan.advice.empty())

@@ -290,8 +290,8 @@ std::string to_text(const plan::ReclaimPlan& plan, PlanDetail detail, const Styl
   const std::string_view remark =
       !refused.empty() ? "(shows who would end with it; nothing is done yet)"
       : enough
-          ? "(asks the chosen processes to end, waits, and measures; without --apply it shows the "
-            "steps)"
+          ? "(asks the chosen processes to end: what they have not saved is lost; without --apply "
+            "it shows the steps)"
           : "";
   return fit(text + next_lines(plan, next_commands(plan, nullptr), remark, style), style.width);
 }

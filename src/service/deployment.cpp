@@ -21,6 +21,19 @@ std::string folder_of(const std::string& file) {
   return slash == 0 ? "/" : file.substr(0, slash);
 }
 
+// What to type on the captured machine itself.
+std::vector<std::string> without_root(const std::vector<std::string>& words) {
+  std::vector<std::string> kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--root") {
+      ++i;  // And its folder.
+    } else if (!words[i].starts_with("--root=")) {
+      kept.push_back(words[i]);
+    }
+  }
+  return kept;
+}
+
 // Everything that acts, made for one SERVICE.toml.
 struct Hands {
   std::shared_ptr<machine::OwnCommands> own = std::make_shared<machine::OwnCommands>();
@@ -90,6 +103,9 @@ deploy::Options Deployment::options(const std::string& file) const {
   options.force = order_.force;
   options.spec_path = file;
   options.again = shell_line(order_.words);
+  options.to_apply =
+      acts_ ? options.again + " --apply"
+            : "on that machine: " + shell_line(without_root(order_.words)) + " --apply";
   if (hands_.service) options.start_command = hands_.service->start_command();
   return options;
 }
