@@ -188,10 +188,11 @@ class HeadroomStep {
     }
   }
 
-  // trainer/adamw.cpp: all states at the first step; otherwise one parameter's blocks after the
-  // other's.
+  // trainer/gradient_norm.cpp, then trainer/adamw.cpp: all states at the first step; otherwise one
+  // parameter's blocks after the other's.
   void run_optimizer() {
     tape_.set_phase(Phase::optimizer);
+    for (const Parameter& parameter : parameters_.trainable()) measure_gradient(parameter.value);
     for (Parameter& parameter : parameters_.trainable()) {
       if (!first_step_) break;
       states_.push_back(tape_.empty("optimizer.mean", parameter.value, Component::optimizer));
@@ -207,6 +208,16 @@ class HeadroomStep {
   }
 
  private:
+  // The first block is as large as any.
+  void measure_gradient(const Meta& gradient) {
+    Tensor block;
+    if (gradient.element != Element::fp32)
+      block = tape_.empty("gradient.block",
+                          {{std::min(block_elements, gradient.elements())}, Element::fp32},
+                          Component::workspace);
+    const Tensor norm = tape_.empty("gradient.norm", {{1}, Element::fp32}, Component::workspace);
+  }
+
   bool checkpointed() const { return job_.compute.checkpointing == Checkpointing::layer; }
 
   Tensor forward(std::vector<LayerSaved>& saved, std::uint64_t rows) {

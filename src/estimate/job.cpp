@@ -9,6 +9,7 @@
 #include "base/document.h"
 #include "base/document_reader.h"
 #include "estimate/job_images.h"
+#include "estimate/job_schedule.h"
 #include "estimate/job_words.h"
 
 namespace headroom::estimate {
@@ -235,6 +236,7 @@ class JobParser {
     optimizer.read_choice("master", job_.optimizer.master, master_names);
     optimizer.read("learning_rate", job_.optimizer.learning_rate, 0.0, 10.0);
     optimizer.read("weight_decay", job_.optimizer.weight_decay, 0.0, 10.0);
+    read_schedule(optimizer, job_.optimizer);
     optimizer.refuse_unknown();
   }
 

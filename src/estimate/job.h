@@ -30,6 +30,8 @@ enum class Loss : std::uint8_t { eager, triton, fused_liger, chunked, linear_chu
 enum class NormKernel : std::uint8_t { eager, fused };
 enum class OptimizerKind : std::uint8_t { adamw, adamw8bit, sgd, adafactor };
 enum class Master : std::uint8_t { none, fp32 };
+// How the learning rate changes over a run; the names are transformers' (SchedulerType).
+enum class ScheduleKind : std::uint8_t { constant, constant_with_warmup, linear, cosine };
 enum class EngineKind : std::uint8_t { headroom, transformers, command };
 enum class Target : std::uint8_t { q, k, v, o, gate, up, down };
 
@@ -43,6 +45,7 @@ std::string_view to_string(Attention attention);
 std::string_view to_string(Checkpointing checkpointing);
 std::string_view to_string(Loss loss);
 std::string_view to_string(OptimizerKind kind);
+std::string_view to_string(ScheduleKind kind);
 std::string_view to_string(EngineKind kind);
 std::string_view to_string(Target target);
 
@@ -106,6 +109,10 @@ struct Job {
     Master master = Master::none;  // fp32: a copy of the trained weights, with its own gradient.
     double learning_rate = 1e-3;
     double weight_decay = 0.01;
+    ScheduleKind schedule = ScheduleKind::constant;
+    std::uint64_t warmup_steps = 0;       // Optimizer steps; at most one of the two is not 0.
+    double warmup_ratio = 0;              // Of the run's optimizer steps, rounded up.
+    std::optional<double> max_grad_norm;  // Of all gradients together; nothing: not clipped.
   } optimizer;
 
   struct Batch {

@@ -154,5 +154,35 @@ TEST(Job, a_capacity_without_its_unit_is_asked_for_it) {
   EXPECT_NE(job.error().next.find("16GiB"), std::string::npos);
 }
 
+TEST(Job, schedule_warmup_and_clipping_are_read) {
+  const std::string start = "[model]\nconfig = \"m\"\n[optimizer]\n";
+  const auto plain = job_from(start);
+  ASSERT_TRUE(plain.has_value());
+  EXPECT_EQ(plain->optimizer.schedule, ScheduleKind::constant);
+  EXPECT_FALSE(plain->optimizer.max_grad_norm.has_value());
+  const auto job =
+      job_from(start + "schedule = \"cosine\"\nwarmup_ratio = 0.03\nmax_grad_norm = 1\n");
+  ASSERT_TRUE(job.has_value()) << job.error().message;
+  EXPECT_EQ(job->optimizer.schedule, ScheduleKind::cosine);
+  EXPECT_EQ(job->optimizer.warmup_ratio, 0.03);
+  EXPECT_EQ(job->optimizer.max_grad_norm, 1.0);
+  EXPECT_EQ(job_from(start + "schedule = \"linear\"\nwarmup_steps = 7\n")->optimizer.warmup_steps,
+            7U);
+}
+
+TEST(Job, a_warmup_that_would_be_ignored_or_is_not_given_is_refused) {
+  const std::string start = "[model]\nconfig = \"m\"\n[optimizer]\n";
+  EXPECT_NE(complaint(start + "warmup_steps = 5\n").find("constant_with_warmup"),
+            std::string::npos);
+  EXPECT_NE(complaint(start + "schedule = \"constant_with_warmup\"\n").find("found none"),
+            std::string::npos);
+  EXPECT_NE(complaint(start + "schedule = \"linear\"\nwarmup_steps = 5\nwarmup_ratio = 0.1\n")
+                .find("leave one of the two out"),
+            std::string::npos);
+  EXPECT_NE(complaint(start + "max_grad_norm = 0\n").find("leave it out"), std::string::npos);
+  EXPECT_NE(complaint(start + "schedule = \"polynomial\"\n").find("linear, cosine"),
+            std::string::npos);
+}
+
 }  // namespace
 }  // namespace headroom::estimate

@@ -19,19 +19,20 @@ void AdamW::allocate_states() {
   }
 }
 
-void AdamW::step() {
+void AdamW::step(const Factors& factors) {
   allocate_states();
   ++steps_;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    update(parameters_[i], states_[i]);
+    update(parameters_[i], states_[i], factors);
     parameters_[i].grad.reset();
   }
 }
 
-void AdamW::update(Parameter& parameter, State& state) const {
+void AdamW::update(Parameter& parameter, State& state, const Factors& factors) const {
   const TagScope scope(Component::workspace);
   const auto t = static_cast<double>(steps_);
-  const double rate = settings_.learning_rate / (1 - std::pow(settings_.beta1, t));
+  const double learning_rate = settings_.learning_rate * factors.rate;
+  const double rate = learning_rate / (1 - std::pow(settings_.beta1, t));
   const double root = std::sqrt(1 - std::pow(settings_.beta2, t));
 
   const at::Tensor value = parameter.value.view({-1});
@@ -49,6 +50,7 @@ void AdamW::update(Parameter& parameter, State& state) const {
     const at::Tensor a = first.narrow(0, 0, count);
     const at::Tensor b = second.narrow(0, 0, count);
     a.copy_(part(grad));
+    if (factors.gradient != 1) a.mul_(factors.gradient);
     b.copy_(part(mean));
     b.lerp_(a, 1 - settings_.beta1);
     part(mean).copy_(b);
@@ -62,7 +64,7 @@ void AdamW::update(Parameter& parameter, State& state) const {
     a.copy_(part(mean));
     a.div_(b);
     b.copy_(part(value));
-    b.mul_(1 - settings_.learning_rate * settings_.weight_decay).add_(a, -rate);
+    b.mul_(1 - learning_rate * settings_.weight_decay).add_(a, -rate);
     part(value).copy_(b);
   });
 }

@@ -36,8 +36,15 @@ class AdamW {
   AdamW(std::deque<Parameter>& parameters, AdamWSettings settings)
       : parameters_(parameters), settings_(settings) {}
 
+  // What one step multiplies: by its schedule, and by what clips the gradients.
+  struct Factors {
+    double rate = 1;      // Of the learning rate, weight decay included.
+    double gradient = 1;  // Of every gradient.
+  };
+
   // Moves every parameter along its gradient and drops the gradients. Requires: all have one.
-  void step();
+  void step(const Factors& factors);
+  void step() { step(Factors{}); }
 
   // For checkpoints. States stand in the order of the parameters; allocate_states() gives them
   // memory where the first step has not yet.
@@ -47,7 +54,7 @@ class AdamW {
   void set_steps(std::uint64_t steps) { steps_ = steps; }
 
  private:
-  void update(Parameter& parameter, State& state) const;
+  void update(Parameter& parameter, State& state, const Factors& factors) const;
 
   std::deque<Parameter>& parameters_;
   AdamWSettings settings_;

@@ -74,6 +74,8 @@ Json to_json(const StepMetrics& metrics) {
   return {{"step", metrics.step},
           {"epoch", metrics.epoch},
           {"loss", metrics.loss},
+          {"learning_rate", metrics.learning_rate},
+          {"gradient_norm", metrics.gradient_norm},
           {"tokens", metrics.tokens},
           {"tokens_per_s", metrics.tokens_per_s()},
           {"step_s", metrics.step_s},

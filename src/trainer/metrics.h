@@ -22,6 +22,8 @@ struct StepMetrics {
   std::uint64_t steps = 0;   // Of the whole run.
   std::uint64_t epoch = 0;   // From 1.
   double loss = 0;           // Mean over the step's tokens, in nats.
+  double learning_rate = 0;  // Of this step, by the schedule.
+  double gradient_norm = 0;  // Of all gradients together, before they are clipped.
   std::uint64_t tokens = 0;  // Of the step, padding not counted.
   double step_s = 0;
   double elapsed_s = 0;  // Since this process began training.

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t block_bytes = 4096;  // Files take whole ones, as most file systems have it.
 // Of a safetensors header, at most: a name, its shape and place, a checksum.
 constexpr std::uint64_t header_bytes_a_tensor = 640;
-constexpr std::uint64_t line_bytes = 320;  // Of metrics.jsonl, with every number at its longest.
+constexpr std::uint64_t line_bytes = 400;  // Of metrics.jsonl, with every number at its longest.
 constexpr std::uint64_t small_file_bytes = 16384;  // A configuration; a report without the plan.
 
 bool holds(const std::string& folder, const std::string& name) {

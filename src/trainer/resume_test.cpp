@@ -177,6 +177,46 @@ TEST(Resume, a_rate_may_change_where_that_is_said) {
   EXPECT_EQ(resume(job, slower).refusal, "");  // From now on it is the checkpoint's.
 }
 
+TEST(Resume, a_schedule_that_ends_with_the_run_does_not_go_on_in_a_longer_one_unsaid) {
+  const TinyJob job;
+  const Changes cosine = {"optimizer.schedule=\"cosine\"", "optimizer.warmup_steps=1",
+                          "optimizer.max_grad_norm=1"};
+  begin(job, cosine);
+  const auto with = [&](const char* change) {
+    Changes changes = cosine;
+    const std::string key = std::string(change).substr(0, std::string(change).find('=') + 1);
+    std::erase_if(changes, [&](const std::string& line) { return line.starts_with(key); });
+    changes.emplace_back(change);
+    return changes;
+  };
+  const Resumed longer = resume(job, with("data.epochs=3"));
+  EXPECT_THAT(longer.refusal, HasSubstr("optimizer.schedule: expected cosine over data.epochs = 2 "
+                                        "as in the checkpoint, found cosine over data.epochs = 3"));
+  EXPECT_THAT(longer.next, HasSubstr("--allow-change optimizer.schedule"));
+  EXPECT_THAT(resume(job, with("optimizer.warmup_steps=2")).refusal,
+              HasSubstr("optimizer.warmup_steps: expected 1"));
+  EXPECT_THAT(resume(job, with("optimizer.max_grad_norm=2")).refusal,
+              HasSubstr("optimizer.max_grad_norm: expected 1"));
+  EXPECT_THAT(resume(job, {}).refusal, HasSubstr("optimizer.max_grad_norm: expected 1 as in the "
+                                                 "checkpoint, found none"));
+  EXPECT_EQ(resume(job, with("data.epochs=3"), {"optimizer.schedule"}).refusal, "");
+}
+
+TEST(Resume, a_checkpoint_from_before_there_were_schedules_goes_on_with_a_constant_rate) {
+  const TinyJob job;
+  const auto identity_of = [&](const Changes& changes) {
+    const auto request = job.request(changes);
+    return identify(request->settings, *data::read_samples(request->settings.data));
+  };
+  RunIdentity old = identity_of({});
+  for (const char* key :
+       {"optimizer.schedule", "optimizer.warmup_steps", "optimizer.max_grad_norm"})
+    ASSERT_EQ(old.erase(key), 1U);
+  EXPECT_EQ(differences(old, identity_of({}), {}), std::vector<std::string>{});
+  EXPECT_EQ(differences(old, identity_of({"optimizer.max_grad_norm=1"}), {}).size(), 1U);
+  EXPECT_EQ(differences(old, identity_of({"optimizer.schedule=\"linear\""}), {}).size(), 1U);
+}
+
 // The parts that load_checkpoint() fills, made once for many damaged files.
 class DamagedCheckpoint : public ::testing::Test {
  protected:

@@ -80,6 +80,19 @@ void add_optimizer(const AdamWSettings& settings, RunIdentity& identity) {
                    {"optimizer.epsilon", to_text(epsilon)}});
 }
 
+// A schedule that ends with the run is another one in a longer run; a length that is a ratio counts
+// as the steps that it comes to.
+void add_schedule(const ScheduleSettings& settings, std::uint64_t epochs, std::uint64_t steps,
+                  RunIdentity& identity) {
+  const auto& [kind, warmup_steps, warmup_ratio] = settings;
+  const bool ends =
+      kind == estimate::ScheduleKind::linear || kind == estimate::ScheduleKind::cosine;
+  identity["optimizer.schedule"] =
+      ends ? fmt::format("{} over data.epochs = {}", to_string(kind), epochs)
+           : std::string(to_string(kind));
+  identity["optimizer.warmup_steps"] = to_text(Schedule(settings, steps).warmup_steps());
+}
+
 // What was read is what counts: files may have moved.
 void add_data(const data::Source& source, const data::Samples& samples, RunIdentity& identity) {
   const auto& [paths, kind, longest, vocabulary] = source;
@@ -92,8 +105,13 @@ void add_data(const data::Source& source, const data::Samples& samples, RunIdent
 }
 
 std::string value_in(const RunIdentity& identity, const std::string& name) {
-  const auto found = identity.find(name);
-  return found == identity.end() ? "nothing" : found->second;
+  // Checkpoints from before there was such a key were computed as if it had this value.
+  static const RunIdentity before = {{"optimizer.schedule", "constant"},
+                                     {"optimizer.warmup_steps", "0"},
+                                     {"optimizer.max_grad_norm", "none"}};
+  if (const auto found = identity.find(name); found != identity.end()) return found->second;
+  const auto old = before.find(name);
+  return old == before.end() ? "nothing" : old->second;
 }
 
 // Of a checksum, enough to tell it from another.
@@ -108,12 +126,14 @@ std::string shown(const std::string& value) {
 RunIdentity identify(const Settings& settings, const data::Samples& samples) {
   // The rest of config.json changes nothing; where the model lies is no matter, and of what its
   // weights are add_base() tells; the length of the run and its memory may change.
-  const auto& [config, original_config, model_folder, model, optimizer, batch, data, epochs, seed,
-               capacity] = settings;
+  const auto& [config, original_config, model_folder, model, optimizer, schedule, max_grad_norm,
+               batch, data, epochs, seed, capacity] = settings;
   RunIdentity identity;
   add_model(config, identity);
   add_options(model, identity);
   add_optimizer(optimizer, identity);
+  add_schedule(schedule, epochs, data::count_steps(samples.size(), batch, epochs), identity);
+  identity["optimizer.max_grad_norm"] = max_grad_norm ? to_text(*max_grad_norm) : "none";
   add_data(data, samples, identity);
   const auto& [micro, accumulate] = batch;  // A step's samples may be cut in any way.
   identity["batch.micro × batch.accumulate"] = to_text(micro * accumulate);
@@ -126,8 +146,9 @@ void add_base(const std::deque<Parameter>& base, RunIdentity& identity) {
 }
 
 const std::vector<std::string>& changeable_settings() {
-  static const std::vector<std::string> names = {"optimizer.learning_rate",
-                                                 "optimizer.weight_decay", "method.dropout"};
+  static const std::vector<std::string> names = {
+      "optimizer.learning_rate", "optimizer.weight_decay",  "optimizer.schedule",
+      "optimizer.warmup_steps",  "optimizer.max_grad_norm", "method.dropout"};
   return names;
 }
 

@@ -135,6 +135,10 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
                   .model = make_options(job),
                   .optimizer = {.learning_rate = job.optimizer.learning_rate,
                                 .weight_decay = job.optimizer.weight_decay},
+                  .schedule = {.kind = job.optimizer.schedule,
+                               .warmup_steps = job.optimizer.warmup_steps,
+                               .warmup_ratio = job.optimizer.warmup_ratio},
+                  .max_grad_norm = job.optimizer.max_grad_norm,
                   .batch = make_batch(job.batch),
                   .data = make_source(loaded),
                   .epochs = job.data.epochs,
@@ -153,6 +157,7 @@ Json to_json(const Settings& settings) {
                {"sequence", settings.model.longest},
                {"learning_rate", settings.optimizer.learning_rate},
                {"weight_decay", settings.optimizer.weight_decay},
+               {"schedule", to_string(settings.schedule.kind)},
                {"epochs", settings.epochs},
                {"seed", settings.seed},
                {"device", "cpu"},
@@ -162,6 +167,7 @@ Json to_json(const Settings& settings) {
     json["alpha"] = settings.model.lora->alpha;
     json["dropout"] = settings.model.lora->dropout;
   }
+  if (settings.max_grad_norm) json["max_grad_norm"] = *settings.max_grad_norm;
   return json;
 }
 

@@ -15,6 +15,7 @@
 #include "trainer/data/batches.h"
 #include "trainer/data/samples.h"
 #include "trainer/model.h"
+#include "trainer/schedule.h"
 
 namespace headroom::trainer {
 
@@ -24,6 +25,8 @@ struct Settings {
   std::optional<std::string> model_folder;  // Where weights may lie; none: config alone.
   ModelOptions model;
   AdamWSettings optimizer;
+  ScheduleSettings schedule;
+  std::optional<double> max_grad_norm;  // Of a step's gradients together; none: not clipped.
   data::BatchShape batch;
   data::Source data;
   std::uint64_t epochs = 1;

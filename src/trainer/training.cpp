@@ -13,6 +13,7 @@
 #include "machine/user_files.h"
 #include "trainer/adamw.h"
 #include "trainer/checkpoint.h"
+#include "trainer/gradient_norm.h"
 #include "trainer/load_weights.h"
 #include "trainer/output_folder.h"
 #include "trainer/save_model.h"
@@ -33,11 +34,6 @@ std::uint64_t count_tokens(const data::Samples& samples) {
   return tokens;
 }
 
-std::uint64_t count_steps(const Settings& settings, const data::Samples& samples) {
-  const std::uint64_t at_once = settings.batch.micro * settings.batch.accumulate;
-  return (samples.size() + at_once - 1) / at_once * settings.epochs;
-}
-
 // One run. Its functions that use libtorch are called under DeviceMemory::run.
 class Run {
  public:
@@ -49,6 +45,7 @@ class Run {
         samples_(std::move(samples)),
         memory_(memory),
         observer_(observer),
+        schedule_(settings_.schedule, length.steps),
         identity_(identify(settings_, samples_)) {}
 
   // Model, weights and, if asked for, the state of the run before.
@@ -118,6 +115,7 @@ class Run {
     if (start_) totals_.elapsed_s = seconds_since(*start_);
     Json settings = to_json(settings_);
     settings["capacity_from"] = settings_.capacity ? "device.capacity" : "installed RAM";
+    settings["warmup_steps"] = schedule_.warmup_steps();
     settings["data_samples"] = samples_.size();
     settings["data_tokens"] = count_tokens(samples_);
     return make_report(totals_, memory_.measured(), request_.predicted, settings);
@@ -169,34 +167,38 @@ class Run {
       loss += train_micro_batch(*model_, data::make_micro_batch(samples_, step.micro_batches[i]),
                                 scale, mix_seed(step_seed, i));
     }
-    if (!std::isfinite(loss)) return not_finite();
+    if (!std::isfinite(loss)) return not_finite("the loss");
+    const double norm = gradient_norm(model_->trainable());
+    if (!std::isfinite(norm)) return not_finite("the gradient's norm");
+    const double rate = schedule_.factor(position_.steps);
     updating_ = true;
-    optimizer_->step();
+    optimizer_->step({.rate = rate, .gradient = clip_factor(norm, settings_.max_grad_norm)});
     updating_ = false;
     position_.steps += 1;
     position_.sample += step.samples;
     position_.samples += step.samples;
     totals_.tokens += step.tokens;
     memory_.end_step(settings_.batch.micro);
-    return report_step(step, loss * scale, seconds_since(start), metrics);
+    return report_step({.step = position_.steps,
+                        .steps = length_.steps,
+                        .epoch = position_.epoch + 1,
+                        .loss = loss * scale,
+                        .learning_rate = settings_.optimizer.learning_rate * rate,
+                        .gradient_norm = norm,
+                        .tokens = step.tokens,
+                        .step_s = seconds_since(start),
+                        .elapsed_s = seconds_since(*start_)},
+                       metrics);
   }
 
-  Status report_step(const data::StepSamples& step, double loss, double step_s,
-                     MetricsFile& metrics) {
+  Status report_step(StepMetrics line, MetricsFile& metrics) {
     const auto memory = memory_.measured();
-    StepMetrics line{.step = position_.steps,
-                     .steps = length_.steps,
-                     .epoch = position_.epoch + 1,
-                     .loss = loss,
-                     .tokens = step.tokens,
-                     .step_s = step_s,
-                     .elapsed_s = seconds_since(*start_)};
     if (memory) {
       line.live_peak_bytes = memory->usage.live_peak_bytes;
       line.reserved_peak_bytes = memory->usage.reserved_peak_bytes;
     }
-    if (!totals_.first_loss) totals_.first_loss = loss;
-    totals_.last_loss = loss;
+    if (!totals_.first_loss) totals_.first_loss = line.loss;
+    totals_.last_loss = line.loss;
     observer_.on_step(line);
     return metrics.add(line);
   }
@@ -220,10 +222,11 @@ class Run {
   }
 
   // Found before the optimizer has spread it: what trains is still as after the last step.
-  Error not_finite() const {
+  Error not_finite(const char* what) const {
     return {Errc::invalid,
-            fmt::format("the loss of step {} is not a finite number", position_.steps + 1),
-            "lower optimizer.learning_rate (a tenth is a good try)"};
+            fmt::format("{} of step {} is not a finite number", what, position_.steps + 1),
+            "lower optimizer.learning_rate (a tenth is a good try), or limit the gradients: "
+            "optimizer.max_grad_norm = 1.0"};
   }
 
   Status stop() {
@@ -237,6 +240,7 @@ class Run {
   data::Samples samples_;
   DeviceMemory& memory_;
   Observer& observer_;
+  Schedule schedule_;
   RunIdentity identity_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<AdamW> optimizer_;
@@ -280,9 +284,10 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
   if (lock.missing())
     observer.on_note("nothing keeps another run from writing there too: " + *lock.missing());
   HEADROOM_TRY(data::Samples samples, data::read_samples(settings.data));
-  const RunLength length{.steps = count_steps(settings, samples),
-                         .report_bytes = to_json_text(request.predicted, 2).size(),
-                         .recorded = request.memory == MemorySource::headroom};
+  const RunLength length{
+      .steps = data::count_steps(samples.size(), settings.batch, settings.epochs),
+      .report_bytes = to_json_text(request.predicted, 2).size(),
+      .recorded = request.memory == MemorySource::headroom};
   HEADROOM_CHECK(check_room(request.output, output_size(settings, length)));
   const auto refusal = allocator::find_host_refusal();
   if (refusal) observer.on_note("without virtual memory: " + *refusal);

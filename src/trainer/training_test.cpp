@@ -122,8 +122,11 @@ TEST(Training, the_model_file_loads_back_with_the_same_loss) {
 }
 
 TEST(Training, a_resumed_run_ends_with_the_same_bytes_as_an_uninterrupted_one) {
-  for (const Changes& changes : {Changes{}, Changes{"method.kind=\"lora\"", "method.dropout=0.3"},
-                                 Changes{"compute.dtype=\"bf16\"", "batch.accumulate=2"}}) {
+  for (const Changes& changes :
+       {Changes{}, Changes{"method.kind=\"lora\"", "method.dropout=0.3"},
+        Changes{"compute.dtype=\"bf16\"", "batch.accumulate=2"},
+        Changes{"optimizer.schedule=\"cosine\"", "optimizer.warmup_ratio=0.3",
+                "optimizer.max_grad_norm=0.5"}}) {
     const TinyJob job;
     auto whole = job.request(changes);
     ASSERT_TRUE(whole) << whole.error().message;
@@ -148,6 +151,54 @@ TEST(Training, a_resumed_run_ends_with_the_same_bytes_as_an_uninterrupted_one) {
       EXPECT_EQ(split_lines(metrics).size(), expected.steps.size());
     }
   }
+}
+
+TEST(Training, the_rate_follows_the_schedule_and_the_norm_is_the_same_however_a_step_is_split) {
+  const TinyJob job;
+  const Changes common = {"optimizer.schedule=\"linear\"", "optimizer.warmup_steps=2",
+                          "optimizer.max_grad_norm=0.5"};
+  std::vector<Finished> runs;
+  for (const Changes& split :
+       {Changes{"batch.micro=2"}, Changes{"batch.micro=1", "batch.accumulate=2"}}) {
+    Changes changes = common;
+    changes.insert(changes.end(), split.begin(), split.end());
+    auto request = job.request(changes);
+    ASSERT_TRUE(request) << request.error().message;
+    request->output = job.folder.file("split" + std::to_string(runs.size()));
+    runs.push_back(run(*request));
+    ASSERT_TRUE(runs.back().outcome.status) << runs.back().outcome.status.error().message;
+  }
+  const std::vector<StepMetrics>& whole = runs[0].steps;
+  const std::vector<StepMetrics>& parts = runs[1].steps;
+  ASSERT_EQ(whole.size(), 6U);
+  ASSERT_EQ(parts.size(), 6U);
+  const double rates[] = {0, 0.5, 1, 0.75, 0.5, 0.25};
+  for (std::size_t i = 0; i < whole.size(); ++i) {
+    EXPECT_DOUBLE_EQ(whole[i].learning_rate, 5e-3 * rates[i]);
+    EXPECT_GT(whole[i].gradient_norm, 0.5);  // Else nothing is clipped.
+    EXPECT_NEAR(parts[i].gradient_norm / whole[i].gradient_norm, 1, 1e-4);
+    EXPECT_NEAR(parts[i].loss, whole[i].loss, 1e-4);
+  }
+  EXPECT_EQ(runs[0].outcome.report["settings"]["warmup_steps"], 2);
+  const std::string metrics = job.folder.read("split0/metrics.jsonl");
+  const auto line = parse_json(split_lines(metrics)[1]);
+  EXPECT_EQ((*line)["learning_rate"], whole[1].learning_rate);
+  EXPECT_EQ((*line)["gradient_norm"], whole[1].gradient_norm);
+}
+
+TEST(Training, clipping_shortens_what_a_step_moves) {
+  const TinyJob job;
+  double losses[2];
+  for (const bool clipped : {false, true}) {
+    Changes changes = {"data.epochs=6"};
+    // AdamW's step hardly depends on the gradient's length, except through epsilon.
+    if (clipped) changes.emplace_back("optimizer.max_grad_norm=1e-7");
+    auto request = job.request(changes);
+    ASSERT_TRUE(request) << request.error().message;
+    request->output = job.folder.file(clipped ? "clipped" : "free");
+    losses[clipped ? 1 : 0] = run(*request).steps.back().loss;
+  }
+  EXPECT_GT(losses[1], losses[0] + 0.2);
 }
 
 TEST(Training, an_adapter_is_written_as_peft_reads_it) {

@@ -21,6 +21,11 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, std::ui
   return order;
 }
 
+std::uint64_t count_steps(std::size_t samples, BatchShape shape, std::uint64_t epochs) {
+  const std::uint64_t at_once = shape.micro * shape.accumulate;
+  return (samples + at_once - 1) / at_once * epochs;
+}
+
 StepSamples make_step(const Samples& samples, const std::vector<std::size_t>& order,
                       std::size_t position, BatchShape shape) {
   StepSamples step;

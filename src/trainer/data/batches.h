@@ -23,12 +23,16 @@ struct StepSamples {
   std::uint64_t targets = 0;  // Tokens to predict: one less per sample.
 };
 
-// The step that begins at sample `position` of the epoch's order; at its end fewer samples remain.
-// Requires: position < order.size().
 struct BatchShape {
   std::uint64_t micro = 1;
   std::uint64_t accumulate = 1;
 };
+
+// Optimizer steps of `epochs` epochs over `samples` samples.
+std::uint64_t count_steps(std::size_t samples, BatchShape shape, std::uint64_t epochs);
+
+// The step that begins at sample `position` of the epoch's order; at its end fewer samples remain.
+// Requires: position < order.size().
 StepSamples make_step(const Samples& samples, const std::vector<std::size_t>& order,
                       std::size_t position, BatchShape shape);
 
