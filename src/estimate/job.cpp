@@ -8,6 +8,7 @@
 
 #include "base/document.h"
 #include "base/document_reader.h"
+#include "estimate/job_evaluation.h"
 #include "estimate/job_images.h"
 #include "estimate/job_schedule.h"
 #include "estimate/job_words.h"
@@ -334,6 +335,7 @@ class JobParser {
     job_.data.kind = data_kinds[kind];
     data.read("epochs", job_.data.epochs, large_numbers);
     data.read("seed", job_.data.seed, {0, large_numbers.max});
+    read_evaluation(data, job_.data);
     data.refuse_unknown();
     TableReader output = table("output");
     output.read("folder", job_.output.folder);

@@ -148,6 +148,10 @@ struct Job {
                                 // a line a sample.
     std::uint64_t epochs = 1;
     std::uint64_t seed = 1;
+    // What is kept apart to evaluate on: a part of the samples, or files and folders of its own.
+    std::optional<double> evaluation_share;
+    std::vector<std::string> evaluation_paths;
+    std::uint64_t evaluate_every = 0;  // Optimizer steps; 0: after every epoch.
   } data;
 
   struct Output {

@@ -12,10 +12,9 @@ namespace {
 std::vector<std::string> result_names(bool is_adapter) {
   std::vector<std::string> names = {"report.json", "metrics.jsonl", "allocator.flight",
                                     ".headroom.lock"};
-  if (is_adapter) {
-    names.insert(names.end(), {"adapter_model.safetensors", "adapter_config.json"});
-  } else {
-    names.insert(names.end(), {"model.safetensors", "config.json"});
+  for (const std::string folder : {"", "best/"}) {
+    names.push_back(folder + (is_adapter ? "adapter_model.safetensors" : "model.safetensors"));
+    names.push_back(folder + (is_adapter ? "adapter_config.json" : "config.json"));
   }
   return names;
 }

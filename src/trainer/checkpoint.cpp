@@ -156,12 +156,25 @@ Result<std::uint64_t> read_count(const SafetensorsFile& file, const char* key) {
   return *count;
 }
 
+// Where no evaluation has been, there are no such keys; older versions wrote none.
+Status read_evaluation(const SafetensorsFile& file, Position& position) {
+  if (!find(file, "evaluated")) return Done{};
+  HEADROOM_TRY(position.evaluated, read_count(file, "evaluated"));
+  if (!find(file, "best step")) return Done{};
+  HEADROOM_TRY(const std::uint64_t step, read_count(file, "best step"));
+  const auto loss = parse_double(find(file, "best loss").value_or(""));
+  if (!loss) return other_run(file.path(), "its best loss is not a number");
+  position.best = Position::Best{step, *loss};
+  return Done{};
+}
+
 Result<Position> read_position(const SafetensorsFile& file) {
   Position position;
   HEADROOM_TRY(position.steps, read_count(file, "steps"));
   HEADROOM_TRY(position.epoch, read_count(file, "epoch"));
   HEADROOM_TRY(position.sample, read_count(file, "sample"));
   HEADROOM_TRY(position.samples, read_count(file, "samples"));
+  HEADROOM_CHECK(read_evaluation(file, position));
   return position;
 }
 
@@ -180,6 +193,11 @@ Status save_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
                        {"epoch", std::to_string(position.epoch)},
                        {"sample", std::to_string(position.sample)},
                        {"samples", std::to_string(position.samples)}};
+  if (position.evaluated > 0) metadata["evaluated"] = std::to_string(position.evaluated);
+  if (position.best) {
+    metadata["best step"] = std::to_string(position.best->step);
+    metadata["best loss"] = fmt::format("{}", position.best->loss);  // Reads back as it is.
+  }
   for (const auto& [name, value] : identity) metadata[std::string(run_prefix) + name] = value;
   for (const auto& [name, tensor] : tensors)
     metadata[std::string(sum_prefix) + name] = checksum_of(tensor);

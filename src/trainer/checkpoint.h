@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,18 @@
 namespace headroom::trainer {
 
 struct Position {
-  std::uint64_t steps = 0;    // Optimizer steps done.
-  std::uint64_t epoch = 0;    // Counted from 0.
-  std::uint64_t sample = 0;   // Of the epoch's order: the next one to train on.
-  std::uint64_t samples = 0;  // Trained on since the beginning.
+  std::uint64_t steps = 0;      // Optimizer steps done.
+  std::uint64_t epoch = 0;      // Counted from 0.
+  std::uint64_t sample = 0;     // Of the epoch's order: the next one to train on.
+  std::uint64_t samples = 0;    // Trained on since the beginning.
+  std::uint64_t evaluated = 0;  // The step after which the last evaluation was; 0: none was yet.
+  // The best evaluation so far; its model is in OUTPUT/best (best_model.h).
+  struct Best {
+    std::uint64_t step = 0;
+    double loss = 0;
+    bool operator==(const Best&) const = default;
+  };
+  std::optional<Best> best = {};
   bool operator==(const Position&) const = default;
 };
 

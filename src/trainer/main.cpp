@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/bytes.h"
+#include "base/document.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "command_line/pages.h"
@@ -82,6 +83,11 @@ class ConsoleObserver final : public Observer {
     printer_.rewrite_line(line);
     line_open_ = true;
     if (last) close_line();
+  }
+
+  void on_evaluation(const EvaluationMetrics& m) override {
+    on_note(fmt::format("after step {}: loss {:.4f} on the evaluation data{}", m.step, m.loss,
+                        m.best ? ", the best so far" : ""));
   }
 
   bool wants_stop() override { return stop_requested != 0; }
@@ -172,6 +178,10 @@ int run_job(const Arguments& arguments, machine::Printer& printer) {
   if (!outcome->status) return fail(printer, outcome->status.error(), exit_failed);
   if (!outcome->records) return exit_failed;
   observer.on_note(compare(outcome->report));
+  const Json& evaluation = outcome->report["evaluation"];
+  if (!evaluation.is_null())
+    observer.on_note(fmt::format("the best model, after step {}, is in {}/best",
+                                 evaluation["best_step"].get<std::uint64_t>(), request->output));
   observer.on_note(fmt::format("done; results are in {}", request->output));
   return exit_ok;
 }

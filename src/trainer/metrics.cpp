@@ -50,6 +50,14 @@ Json optional_number(const std::optional<Number>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
 
+Json to_json(const RunTotals::Evaluated& evaluation) {
+  return {{"samples", evaluation.samples},
+          {"tokens", evaluation.tokens},
+          {"last_loss", optional_number(evaluation.last_loss)},
+          {"best_loss", evaluation.best_loss},
+          {"best_step", evaluation.best_step}};
+}
+
 Json to_json(const MeasuredMemory& memory) {
   return {{"allocated_bytes", memory.usage.live_peak_bytes},
           {"reserved_bytes", memory.usage.reserved_peak_bytes},
@@ -84,6 +92,15 @@ Json to_json(const StepMetrics& metrics) {
           {"reserved_peak_bytes", optional_number(metrics.reserved_peak_bytes)}};
 }
 
+Json to_json(const EvaluationMetrics& metrics) {
+  return {{"step", metrics.step},
+          {"epoch", metrics.epoch},
+          {"evaluation_loss", metrics.loss},
+          {"best", metrics.best},
+          {"evaluation_s", metrics.evaluation_s},
+          {"elapsed_s", metrics.elapsed_s}};
+}
+
 Result<MetricsFile> MetricsFile::open(const std::string& path, std::uint64_t resumed_at) {
   std::string kept;
   if (resumed_at > 0) {
@@ -96,7 +113,15 @@ Result<MetricsFile> MetricsFile::open(const std::string& path, std::uint64_t res
 }
 
 Status MetricsFile::add(const StepMetrics& metrics) {
-  const std::string line = to_json(metrics).dump() + "\n";
+  return add_line(to_json(metrics));
+}
+
+Status MetricsFile::add(const EvaluationMetrics& metrics) {
+  return add_line(to_json(metrics));
+}
+
+Status MetricsFile::add_line(const Json& json) {
+  const std::string line = json.dump() + "\n";
   std::string_view rest = line;
   while (!rest.empty()) {
     const ssize_t count = ::write(file_.get(), rest.data(), rest.size());
@@ -128,6 +153,7 @@ Json make_report(const RunTotals& totals, const std::optional<MeasuredMemory>& m
                  {"elapsed_s", totals.elapsed_s},
                  {"first_loss", optional_number(totals.first_loss)},
                  {"last_loss", optional_number(totals.last_loss)},
+                 {"evaluation", totals.evaluation ? to_json(*totals.evaluation) : Json(nullptr)},
                  {"predicted", predicted},
                  {"measured", memory ? to_json(*memory) : Json(nullptr)},
                  {"oom_events", events},
@@ -146,6 +172,10 @@ Json make_report(const RunTotals& totals, const std::optional<MeasuredMemory>& m
     missing["/first_loss"] = "no step was finished";
     missing["/last_loss"] = "no step was finished";
   }
+  if (!totals.evaluation)
+    missing["/evaluation"] = "the job has no data.evaluation, or no evaluation was finished";
+  else if (!totals.evaluation->last_loss)
+    missing["/evaluation/last_loss"] = "this process made no evaluation";
   report["missing"] = missing;
   return report;
 }

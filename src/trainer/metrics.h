@@ -36,16 +36,30 @@ struct StepMetrics {
 
 Json to_json(const StepMetrics& metrics);
 
-// metrics.jsonl. Each line is on its way to the disk when add() returns; one that does not fit on
-// it leaves no part of itself.
+// One evaluation between two steps.
+struct EvaluationMetrics {
+  std::uint64_t step = 0;   // The last one before it.
+  std::uint64_t epoch = 0;  // From 1: that of the step.
+  double loss = 0;          // Mean over the tokens to predict, in nats.
+  bool best = false;        // Lower than every one before.
+  double evaluation_s = 0;
+  double elapsed_s = 0;  // Since this process began training.
+};
+
+Json to_json(const EvaluationMetrics& metrics);
+
+// metrics.jsonl: lines of steps and of evaluations. Each line is on its way to the disk when add()
+// returns; one that does not fit on it leaves no part of itself.
 class MetricsFile {
  public:
   // Keeps the lines of steps up to `resumed_at` (0: none) and drops later ones, which a resumed run
   // writes again.
   static Result<MetricsFile> open(const std::string& path, std::uint64_t resumed_at);
   Status add(const StepMetrics& metrics);
+  Status add(const EvaluationMetrics& metrics);
 
  private:
+  Status add_line(const Json& json);
   MetricsFile(std::string path, machine::Descriptor file, std::uint64_t bytes)
       : path_(std::move(path)), file_(std::move(file)), bytes_(bytes) {}
   std::string path_;
@@ -66,6 +80,15 @@ struct RunTotals {
   double elapsed_s = 0;
   std::optional<double> first_loss;
   std::optional<double> last_loss;
+  // What was found on data that was not trained on; nothing: there is none, or none was tried yet.
+  struct Evaluated {
+    std::uint64_t samples = 0;
+    std::uint64_t tokens = 0;
+    std::optional<double> last_loss;  // By this process.
+    double best_loss = 0;
+    std::uint64_t best_step = 0;
+  };
+  std::optional<Evaluated> evaluation = {};
   std::vector<OutOfMemoryEvent> out_of_memory;
 };
 

@@ -35,7 +35,8 @@ std::uint64_t size_of_file(const std::string& path) {
 // What a run writes at its end, or a model that was there before and would be mixed with it.
 Status refuse_results(const std::string& folder) {
   for (const char* result :
-       {"checkpoint/state.safetensors", "model.safetensors", "adapter_model.safetensors"}) {
+       {"checkpoint/state.safetensors", "model.safetensors", "adapter_model.safetensors",
+        "best/model.safetensors", "best/adapter_model.safetensors"}) {
     if (!holds(folder, result)) continue;
     return Error{Errc::invalid, fmt::format("{} already holds a run ({})", folder, result),
                  "go on with it: --resume; or name another folder with --output"};
@@ -56,15 +57,6 @@ Status check_contents(const std::string& folder, bool resume) {
                "start without --resume, or name the run's folder with --output"};
 }
 
-Status make_folder(const std::string& folder) {
-  std::error_code problem;
-  fs::create_directories(fs::path(folder) / "checkpoint", problem);
-  if (!problem) return Done{};
-  return Error{problem == std::errc::no_space_on_device ? Errc::no_space : Errc::no_permission,
-               fmt::format("making the folder {}: {}", folder, problem.message()),
-               "choose a folder you may write to with --output"};
-}
-
 // At most: seven projections with their biases and two norms, or two matrices for each adapter.
 std::uint64_t tensors_of(const Settings& settings) {
   constexpr std::uint64_t in_a_layer = 16;
@@ -78,13 +70,23 @@ std::uint64_t in_blocks(std::uint64_t bytes) {
 
 }  // namespace
 
+Status make_folder(const std::string& path) {
+  std::error_code problem;
+  fs::create_directories(path, problem);
+  if (!problem) return Done{};
+  return Error{problem == std::errc::no_space_on_device ? Errc::no_space : Errc::no_permission,
+               fmt::format("making the folder {}: {}", path, problem.message()),
+               "choose a folder you may write to with --output"};
+}
+
 Result<OutputLock> open_output(const std::string& folder, bool resume) {
   // Before anything is made, so that a mistyped folder stays away; and once it is ours.
   HEADROOM_CHECK(check_contents(folder, resume));
-  HEADROOM_CHECK(make_folder(folder));
+  HEADROOM_CHECK(make_folder(folder + "/checkpoint"));
   HEADROOM_TRY(OutputLock lock, OutputLock::take(folder));
   HEADROOM_CHECK(check_contents(folder, resume));
-  for (const char* file : {"model.safetensors", "adapter_model.safetensors"})
+  for (const char* file : {"model.safetensors", "adapter_model.safetensors",
+                           "best/model.safetensors", "best/adapter_model.safetensors"})
     remove_parts(folder + "/" + file);
   remove_parts(checkpoint_path(folder));
   return lock;
@@ -99,7 +101,8 @@ OutputSize output_size(const Settings& settings, const RunLength& length) {
                 in_blocks(settings.original_config.dump(2).size() + small_file_bytes);
   size.checkpoint = in_blocks(trained + fixed.optimizer + 3 * headers + small_file_bytes);
   size.recording = length.recorded ? in_blocks(recording_bytes()) : 0;
-  size.metrics = in_blocks(line_bytes * length.steps);
+  size.best = length.evaluations > 0 ? size.result : 0;
+  size.metrics = in_blocks(line_bytes * (length.steps + length.evaluations));
   size.report = in_blocks(length.report_bytes + small_file_bytes);
   return size;
 }
@@ -117,8 +120,9 @@ Status check_room(const std::string& folder, const OutputSize& size) {
   if (problem || space.available >= needed.value) return Done{};
   return Error{Errc::no_space,
                fmt::format("{} has room for {}, and the run writes up to {} more (the result, two "
-                           "checkpoints{} and the metrics)",
+                           "checkpoints{}{} and the metrics)",
                            folder, to_string(Bytes{space.available}), to_string(needed),
+                           size.best > 0 ? ", the best model twice" : "",
                            size.recording > 0 ? ", the flight recording" : ""),
                "free space there, or choose another folder with --output"};
 }

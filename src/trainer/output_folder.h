@@ -21,19 +21,27 @@ namespace headroom::trainer {
 //   - where `resume` is set and there is no checkpoint.
 Result<OutputLock> open_output(const std::string& folder, bool resume);
 
-// What a run writes at most, file by file. A new checkpoint is whole before the old one goes.
+// Makes the folder, and those above it, where they are not there.
+Status make_folder(const std::string& path);
+
+// What a run writes at most, file by file. A new checkpoint is whole before the
+// old one goes, and so is a better model.
 struct OutputSize {
   std::uint64_t result = 0;  // The model or the adapter, and its configuration.
+  std::uint64_t best = 0;    // The same of the best evaluation; 0: there is none.
   std::uint64_t checkpoint = 0;
   std::uint64_t recording = 0;  // allocator.flight
   std::uint64_t metrics = 0;
   std::uint64_t report = 0;
-  std::uint64_t total() const { return result + 2 * checkpoint + recording + metrics + report; }
+  std::uint64_t total() const {
+    return result + 2 * best + 2 * checkpoint + recording + metrics + report;
+  }
 };
-// `steps`: of the whole run. `report_bytes`: of the plan that the report repeats. `recorded`:
-// whether there is a flight recording.
+// `steps`: of the whole run. `evaluations`: at most so many. `report_bytes`: of the plan that the
+// report repeats. `recorded`: whether there is a flight recording.
 struct RunLength {
   std::uint64_t steps = 0;
+  std::uint64_t evaluations = 0;
   std::uint64_t report_bytes = 0;
   bool recorded = true;
 };

@@ -120,6 +120,7 @@ class SecondRun final : public Observer {
  public:
   explicit SecondRun(TrainRequest request) : request_(std::move(request)) {}
   void on_note(const std::string& /*text*/) override {}
+  void on_evaluation(const EvaluationMetrics& /*metrics*/) override {}
   void on_step(const StepMetrics& /*metrics*/) override {
     if (problem) return;
     RecordingObserver silent;
@@ -209,6 +210,7 @@ class FullDisk final : public Observer {
   FullDisk& operator=(const FullDisk&) = delete;
 
   void on_note(const std::string& /*text*/) override {}
+  void on_evaluation(const EvaluationMetrics& /*metrics*/) override {}
   void on_step(const StepMetrics& metrics) override {
     if (metrics.step != from_) return;
     rlimit full = before_;

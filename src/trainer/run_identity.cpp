@@ -12,6 +12,8 @@
 namespace headroom::trainer {
 namespace {
 
+constexpr const char* evaluation_checksum = "data.evaluation: checksum of the tokens";
+
 const char* name_of(at::ScalarType dtype) {
   return dtype == at::kBFloat16 ? "bf16" : dtype == at::kDouble ? "fp64" : "fp32";
 }
@@ -95,7 +97,7 @@ void add_schedule(const ScheduleSettings& settings, std::uint64_t epochs, std::u
 
 // What was read is what counts: files may have moved.
 void add_data(const data::Source& source, const data::Samples& samples, RunIdentity& identity) {
-  const auto& [paths, kind, longest, vocabulary] = source;
+  const auto& [paths, kind, longest, vocabulary, key] = source;
   std::uint64_t tokens = 0;
   for (const data::Sample& sample : samples) tokens += sample.size();
   identity.insert({{"data.kind", kind},
@@ -108,7 +110,8 @@ std::string value_in(const RunIdentity& identity, const std::string& name) {
   // Checkpoints from before there was such a key were computed as if it had this value.
   static const RunIdentity before = {{"optimizer.schedule", "constant"},
                                      {"optimizer.warmup_steps", "0"},
-                                     {"optimizer.max_grad_norm", "none"}};
+                                     {"optimizer.max_grad_norm", "none"},
+                                     {evaluation_checksum, "none"}};
   if (const auto found = identity.find(name); found != identity.end()) return found->second;
   const auto old = before.find(name);
   return old == before.end() ? "nothing" : old->second;
@@ -123,18 +126,23 @@ std::string shown(const std::string& value) {
 
 }  // namespace
 
-RunIdentity identify(const Settings& settings, const data::Samples& samples) {
+RunIdentity identify(const Settings& settings, const data::Split& samples) {
   // The rest of config.json changes nothing; where the model lies is no matter, and of what its
-  // weights are add_base() tells; the length of the run and its memory may change.
+  // weights are add_base() tells; the length of the run, its memory and how often it is evaluated
+  // may change.
   const auto& [config, original_config, model_folder, model, optimizer, schedule, max_grad_norm,
-               batch, data, epochs, seed, capacity] = settings;
+               batch, data, evaluation, evaluate_every, epochs, seed, capacity] = settings;
   RunIdentity identity;
   add_model(config, identity);
   add_options(model, identity);
   add_optimizer(optimizer, identity);
-  add_schedule(schedule, epochs, data::count_steps(samples.size(), batch, epochs), identity);
+  add_schedule(schedule, epochs, data::count_steps(samples.training.size(), batch, epochs),
+               identity);
   identity["optimizer.max_grad_norm"] = max_grad_norm ? to_text(*max_grad_norm) : "none";
-  add_data(data, samples, identity);
+  add_data(data, samples.training, identity);
+  // Losses on other samples cannot be compared with that of the best model so far.
+  identity[evaluation_checksum] =
+      samples.evaluation.empty() ? "none" : checksum_of(samples.evaluation);
   const auto& [micro, accumulate] = batch;  // A step's samples may be cut in any way.
   identity["batch.micro × batch.accumulate"] = to_text(micro * accumulate);
   identity["data.seed"] = to_text(seed);

@@ -18,7 +18,7 @@ using RunIdentity = std::map<std::string, std::string>;
 
 // Of the settings and of what was read as they say. The weights of a frozen base are added by
 // add_base(), once they are there.
-RunIdentity identify(const Settings& settings, const data::Samples& samples);
+RunIdentity identify(const Settings& settings, const data::Split& samples);
 void add_base(const std::deque<Parameter>& base, RunIdentity& identity);
 
 // Numbers that a person may want to change on the way, once it is said that this is meant: a rate

@@ -24,8 +24,11 @@ const char* architecture(const std::string& family) {
   return "LlamaForCausalLM";
 }
 
-// transformers refuses files without it.
-const std::map<std::string, std::string> metadata = {{"format", "pt"}};
+// transformers refuses files without the format.
+Remarks with_format(Remarks remarks) {
+  remarks["format"] = "pt";
+  return remarks;
+}
 
 }  // namespace
 
@@ -58,21 +61,23 @@ Json make_adapter_config(const LoraOptions& lora, const Json& base) {
           {"use_dora", false}};
 }
 
-Status save_model(const std::string& folder, Model& model, const Json& config) {
+Status save_model(const std::string& folder, Model& model, const Json& config, Remarks remarks) {
   std::vector<NamedTensor> tensors;
   for (const Parameter& parameter : model.base())
     tensors.push_back({parameter.name, parameter.value});
-  HEADROOM_CHECK(write_safetensors(folder + "/model.safetensors", tensors, metadata));
+  HEADROOM_CHECK(
+      write_safetensors(folder + "/model.safetensors", tensors, with_format(std::move(remarks))));
   const Json written = make_config(model.config(), model.options().dtype, config);
   return machine::write_file_atomic(folder + "/config.json", to_json_text(written, 2) + "\n");
 }
 
-Status save_adapter(const std::string& folder, Model& model, const Json& base) {
+Status save_adapter(const std::string& folder, Model& model, const Json& base, Remarks remarks) {
   std::vector<NamedTensor> tensors;
   for (const Parameter& parameter : model.adapters()) {
     tensors.push_back({"base_model.model." + parameter.name, parameter.value});
   }
-  HEADROOM_CHECK(write_safetensors(folder + "/adapter_model.safetensors", tensors, metadata));
+  HEADROOM_CHECK(write_safetensors(folder + "/adapter_model.safetensors", tensors,
+                                   with_format(std::move(remarks))));
   const Json config = make_adapter_config(*model.options().lora, base);
   return machine::write_file_atomic(folder + "/adapter_config.json",
                                     to_json_text(config, 2) + "\n");

@@ -96,6 +96,13 @@ data::Source make_source(const run::LoadedJob& loaded) {
   return source;
 }
 
+data::Evaluation make_evaluation(const run::LoadedJob& loaded) {
+  data::Evaluation evaluation{.share = loaded.job.data.evaluation_share, .paths = {}};
+  for (const std::string& path : loaded.job.data.evaluation_paths)
+    evaluation.paths.push_back(below(loaded.folder, path));
+  return evaluation;
+}
+
 // A .gguf or .safetensors file names a model and its weights: starting from random ones instead
 // would be a surprise.
 Status refuse_what_has_no_weights(const Job::Model& model) {
@@ -141,6 +148,8 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
                   .max_grad_norm = job.optimizer.max_grad_norm,
                   .batch = make_batch(job.batch),
                   .data = make_source(loaded),
+                  .evaluation = make_evaluation(loaded),
+                  .evaluate_every = job.data.evaluate_every,
                   .epochs = job.data.epochs,
                   .seed = job.data.seed,
                   .capacity = job.device.capacity};

@@ -14,6 +14,7 @@
 #include "trainer/adamw.h"
 #include "trainer/data/batches.h"
 #include "trainer/data/samples.h"
+#include "trainer/data/split.h"
 #include "trainer/model.h"
 #include "trainer/schedule.h"
 
@@ -29,6 +30,8 @@ struct Settings {
   std::optional<double> max_grad_norm;  // Of a step's gradients together; none: not clipped.
   data::BatchShape batch;
   data::Source data;
+  data::Evaluation evaluation;
+  std::uint64_t evaluate_every = 0;  // Optimizer steps; 0: after every epoch.
   std::uint64_t epochs = 1;
   std::uint64_t seed = 1;
   std::optional<Bytes> capacity;  // None: what the machine has.

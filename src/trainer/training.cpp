@@ -10,12 +10,14 @@
 
 #include "allocator/backends/host_verdict.h"
 #include "base/json_text.h"
-#include "machine/user_files.h"
 #include "trainer/adamw.h"
+#include "trainer/best_model.h"
 #include "trainer/checkpoint.h"
+#include "trainer/evaluation.h"
 #include "trainer/gradient_norm.h"
 #include "trainer/load_weights.h"
 #include "trainer/output_folder.h"
+#include "trainer/run_records.h"
 #include "trainer/save_model.h"
 #include "trainer/step.h"
 
@@ -34,10 +36,22 @@ std::uint64_t count_tokens(const data::Samples& samples) {
   return tokens;
 }
 
+RunLength length_of(const TrainRequest& request, const data::Split& samples) {
+  const Settings& settings = request.settings;
+  const std::uint64_t steps =
+      data::count_steps(samples.training.size(), settings.batch, settings.epochs);
+  const std::uint64_t evaluations =
+      settings.evaluate_every == 0 ? settings.epochs : steps / settings.evaluate_every + 1;
+  return {.steps = steps,
+          .evaluations = samples.evaluation.empty() ? 0 : evaluations,
+          .report_bytes = to_json_text(request.predicted, 2).size(),
+          .recorded = request.memory == MemorySource::headroom};
+}
+
 // One run. Its functions that use libtorch are called under DeviceMemory::run.
 class Run {
  public:
-  Run(const TrainRequest& request, const RunLength& length, data::Samples samples,
+  Run(const TrainRequest& request, const RunLength& length, data::Split samples,
       DeviceMemory& memory, Observer& observer)
       : request_(request),
         settings_(request.settings),
@@ -46,6 +60,7 @@ class Run {
         memory_(memory),
         observer_(observer),
         schedule_(settings_.schedule, length.steps),
+        best_(request.output, settings_.original_config, request.base_model),
         identity_(identify(settings_, samples_)) {}
 
   // Model, weights and, if asked for, the state of the run before.
@@ -60,16 +75,17 @@ class Run {
 
   Status train_all(MetricsFile& metrics) {
     start_ = Clock::now();
+    HEADROOM_CHECK(evaluate_if_due(metrics));  // What the run before did not come to.
     while (position_.epoch < settings_.epochs) {
-      const auto order = data::shuffled(samples_.size(), settings_.seed, position_.epoch);
-      while (position_.sample < order.size()) {
+      const std::uint64_t epoch = position_.epoch;
+      const auto order = data::shuffled(samples_.training.size(), settings_.seed, epoch);
+      while (position_.epoch == epoch) {
         HEADROOM_CHECK(train_step(order, metrics));
+        HEADROOM_CHECK(evaluate_if_due(metrics));
         if (observer_.wants_stop()) return stop();
-        if (seconds_since(saved_time_) > checkpoint_interval_s) HEADROOM_CHECK(save_position());
+        if (position_.epoch > epoch || seconds_since(saved_time_) > checkpoint_interval_s)
+          HEADROOM_CHECK(save_position());
       }
-      ++position_.epoch;
-      position_.sample = 0;
-      HEADROOM_CHECK(save_position());
     }
     HEADROOM_CHECK(save_result());
     totals_.completed = true;
@@ -116,8 +132,9 @@ class Run {
     Json settings = to_json(settings_);
     settings["capacity_from"] = settings_.capacity ? "device.capacity" : "installed RAM";
     settings["warmup_steps"] = schedule_.warmup_steps();
-    settings["data_samples"] = samples_.size();
-    settings["data_tokens"] = count_tokens(samples_);
+    settings["data_samples"] = samples_.training.size();
+    settings["data_tokens"] = count_tokens(samples_.training);
+    report_evaluation();
     return make_report(totals_, memory_.measured(), request_.predicted, settings);
   }
 
@@ -135,6 +152,8 @@ class Run {
                                  request_.allowed_changes));
     position_ = loaded.position;
     saved_at_ = position_.steps;
+    end_epoch();  // Older versions stopped in front of it.
+    HEADROOM_CHECK(find_best());
     observer_.on_note(fmt::format("resuming after step {}", position_.steps));
     if (!loaded.has_checksums)
       observer_.on_note(
@@ -157,19 +176,20 @@ class Run {
   Status train_step(const std::vector<std::size_t>& order, MetricsFile& metrics) {
     const auto start = Clock::now();
     const data::StepSamples step =
-        data::make_step(samples_, order, position_.sample, settings_.batch);
+        data::make_step(samples_.training, order, position_.sample, settings_.batch);
     const std::uint64_t step_seed =
         mix_seed(mix_seed(settings_.seed, dropout_seed), position_.steps);
     // The loss is the mean over all tokens of the step, however they fall into micro-batches.
     const double scale = 1.0 / static_cast<double>(step.targets);
     double loss = 0;
     for (std::size_t i = 0; i < step.micro_batches.size(); ++i) {
-      loss += train_micro_batch(*model_, data::make_micro_batch(samples_, step.micro_batches[i]),
+      loss += train_micro_batch(*model_,
+                                data::make_micro_batch(samples_.training, step.micro_batches[i]),
                                 scale, mix_seed(step_seed, i));
     }
-    if (!std::isfinite(loss)) return not_finite("the loss");
+    if (!std::isfinite(loss)) return not_finite("the loss of", 1);
     const double norm = gradient_norm(model_->trainable());
-    if (!std::isfinite(norm)) return not_finite("the gradient's norm");
+    if (!std::isfinite(norm)) return not_finite("the gradient's norm of", 1);
     const double rate = schedule_.factor(position_.steps);
     updating_ = true;
     optimizer_->step({.rate = rate, .gradient = clip_factor(norm, settings_.max_grad_norm)});
@@ -177,11 +197,13 @@ class Run {
     position_.steps += 1;
     position_.sample += step.samples;
     position_.samples += step.samples;
+    const std::uint64_t epoch = position_.epoch + 1;
+    end_epoch();
     totals_.tokens += step.tokens;
     memory_.end_step(settings_.batch.micro);
     return report_step({.step = position_.steps,
                         .steps = length_.steps,
-                        .epoch = position_.epoch + 1,
+                        .epoch = epoch,
                         .loss = loss * scale,
                         .learning_rate = settings_.optimizer.learning_rate * rate,
                         .gradient_norm = norm,
@@ -189,6 +211,64 @@ class Run {
                         .step_s = seconds_since(start),
                         .elapsed_s = seconds_since(*start_)},
                        metrics);
+  }
+
+  void end_epoch() {
+    if (position_.sample < samples_.training.size()) return;
+    ++position_.epoch;
+    position_.sample = 0;
+  }
+
+  // A function of the position alone, so that a resumed run evaluates where this one would.
+  bool evaluation_is_due() const {
+    if (samples_.evaluation.empty() || position_.evaluated == position_.steps) return false;
+    const std::uint64_t every = settings_.evaluate_every;
+    if (every == 0) return position_.sample == 0;
+    return position_.steps % every == 0 || position_.epoch == settings_.epochs;
+  }
+
+  Status evaluate_if_due(MetricsFile& metrics) {
+    if (!evaluation_is_due()) return Done{};
+    const auto start = Clock::now();
+    const double loss = evaluate(*model_, samples_.evaluation, settings_.batch.micro);
+    if (!std::isfinite(loss)) return not_finite("the loss on the evaluation data after", 0);
+    const bool better = !position_.best || loss < position_.best->loss;
+    const EvaluationMetrics line{.step = position_.steps,
+                                 .epoch = position_.epoch + (position_.sample == 0 ? 0 : 1),
+                                 .loss = loss,
+                                 .best = better,
+                                 .evaluation_s = seconds_since(start),
+                                 .elapsed_s = seconds_since(*start_)};
+    HEADROOM_CHECK(metrics.add(line));
+    observer_.on_evaluation(line);
+    position_.evaluated = position_.steps;
+    last_evaluation_ = loss;
+    if (!better) return Done{};
+    position_.best = Position::Best{position_.steps, loss};
+    HEADROOM_CHECK(save_position());
+    return best_.save(*model_, position_.steps, loss);
+  }
+
+  // Of a checkpoint just read: its best model is where it should be, or can still be written.
+  Status find_best() {
+    if (!position_.best || best_.holds(position_.best->step, *model_)) return Done{};
+    const auto [step, loss] = *position_.best;
+    if (step == position_.steps) return best_.save(*model_, step, loss);
+    observer_.on_note(
+        fmt::format("expected the model of step {}, the best one so far, in {}, found "
+                    "another or none; the best one from here on will be kept there",
+                    step, best_.folder()));
+    position_.best.reset();
+    return Done{};
+  }
+
+  void report_evaluation() {
+    if (!position_.best) return;
+    totals_.evaluation = {.samples = samples_.evaluation.size(),
+                          .tokens = count_tokens(samples_.evaluation),
+                          .last_loss = last_evaluation_,
+                          .best_loss = position_.best->loss,
+                          .best_step = position_.best->step};
   }
 
   Status report_step(StepMetrics line, MetricsFile& metrics) {
@@ -222,9 +302,9 @@ class Run {
   }
 
   // Found before the optimizer has spread it: what trains is still as after the last step.
-  Error not_finite(const char* what) const {
+  Error not_finite(const char* what, std::uint64_t later) const {
     return {Errc::invalid,
-            fmt::format("{} of step {} is not a finite number", what, position_.steps + 1),
+            fmt::format("{} step {} is not a finite number", what, position_.steps + later),
             "lower optimizer.learning_rate (a tenth is a good try), or limit the gradients: "
             "optimizer.max_grad_norm = 1.0"};
   }
@@ -237,40 +317,23 @@ class Run {
   const TrainRequest& request_;
   const Settings& settings_;
   RunLength length_;
-  data::Samples samples_;
+  data::Split samples_;
   DeviceMemory& memory_;
   Observer& observer_;
   Schedule schedule_;
+  BestModel best_;
   RunIdentity identity_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<AdamW> optimizer_;
   Position position_;
   RunTotals totals_;
   std::optional<Clock::time_point> start_;
+  std::optional<double> last_evaluation_;
   std::optional<std::uint64_t> saved_at_;  // Steps in the checkpoint.
   Status rescued_ = Done{};
   Clock::time_point saved_time_ = Clock::now();
   bool updating_ = false;  // Parameters are between two steps.
 };
-
-// Report and trace; what cannot be written, in one error.
-Status write_records(const TrainRequest& request, const Json& report, DeviceMemory& memory) {
-  Status written =
-      machine::write_file_atomic(request.output + "/report.json", to_json_text(report, 2) + "\n");
-  const Status traced = memory.finish_trace();
-  if (traced) return written;
-  if (written) return traced;
-  Error both = written.error();
-  both.message += "; " + traced.error().message;
-  return both;
-}
-
-// A run that was finished has nothing to lose but its report.
-Error unrecorded(Error error, const std::string& output) {
-  error.message += fmt::format("; the run is finished, and its result is in {}", output);
-  if (error.next.empty()) error.next = "free space there before the next run";
-  return error;
-}
 
 }  // namespace
 
@@ -283,11 +346,9 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
   HEADROOM_TRY(const OutputLock lock, open_output(request.output, request.resume));
   if (lock.missing())
     observer.on_note("nothing keeps another run from writing there too: " + *lock.missing());
-  HEADROOM_TRY(data::Samples samples, data::read_samples(settings.data));
-  const RunLength length{
-      .steps = data::count_steps(samples.size(), settings.batch, settings.epochs),
-      .report_bytes = to_json_text(request.predicted, 2).size(),
-      .recorded = request.memory == MemorySource::headroom};
+  HEADROOM_TRY(data::Split samples,
+               data::read_split(settings.data, settings.evaluation, settings.seed));
+  const RunLength length = length_of(request, samples);
   HEADROOM_CHECK(check_room(request.output, output_size(settings, length)));
   const auto refusal = allocator::find_host_refusal();
   if (refusal) observer.on_note("without virtual memory: " + *refusal);
@@ -313,7 +374,7 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
     outcome.status = run.explain(std::move(outcome.status).error());
   }
   outcome.report = run.report();
-  outcome.records = write_records(request, outcome.report, *memory);
+  outcome.records = write_records(request.output, outcome.report, *memory);
   if (outcome.out_of_memory && outcome.records) outcome.records = run.rescued();
   if (outcome.status && !outcome.records)
     outcome.records = unrecorded(std::move(outcome.records).error(), request.output);

@@ -21,6 +21,7 @@ class Observer {
   virtual ~Observer() = default;
   virtual void on_note(const std::string& text) = 0;  // One line.
   virtual void on_step(const StepMetrics& metrics) = 0;
+  virtual void on_evaluation(const EvaluationMetrics& metrics) = 0;
   // Asked after every step; true ends the run with a checkpoint.
   virtual bool wants_stop() = 0;
 };

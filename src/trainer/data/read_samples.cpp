@@ -52,16 +52,18 @@ Error no_samples(const Source& source, const std::vector<std::string>& files) {
   const std::string places = join(source.paths, ", ");
   if (files.empty()) {
     return {Errc::invalid,
-            fmt::format("data.path: expected files that end in .txt or .md in {}, found none",
+            fmt::format("{}: expected files that end in .txt or .md in {}, found none", source.key,
                         places.empty() ? "it" : places),
-            "set data.path to a file with text, or to a folder with .txt or .md files"};
+            fmt::format("set {} to a file with text, or to a folder with .txt or .md files",
+                        source.key)};
   }
   const bool tokens = source.kind == "tokens";
-  return {Errc::invalid,
-          fmt::format("data.path: expected {} in {}, found {}",
-                      tokens ? "lines of two token ids or more" : "text to train on", places,
-                      tokens ? "no such line" : "only blank lines"),
-          "set data.path to a file with text, or to a folder with .txt or .md files"};
+  return {
+      Errc::invalid,
+      fmt::format("{}: expected {} in {}, found {}", source.key,
+                  tokens ? "lines of two token ids or more" : "text to train on", places,
+                  tokens ? "no such line" : "only blank lines"),
+      fmt::format("set {} to a file with text, or to a folder with .txt or .md files", source.key)};
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ struct Source {
   std::string kind = "text";       // Or "tokens".
   std::uint64_t longest = 0;       // batch.sequence
   std::uint64_t vocabulary = 0;
+  std::string key = "data.path";  // Of the job, for errors.
 };
 
 // Files are read in the order of the paths, those of a folder sorted by name, so that the same

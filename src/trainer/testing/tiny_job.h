@@ -65,10 +65,12 @@ class RecordingObserver final : public Observer {
  public:
   void on_note(const std::string& text) override { notes.push_back(text); }
   void on_step(const StepMetrics& metrics) override { steps.push_back(metrics); }
+  void on_evaluation(const EvaluationMetrics& metrics) override { evaluations.push_back(metrics); }
   bool wants_stop() override { return stop_after && steps.size() >= *stop_after; }
 
   std::vector<std::string> notes;
   std::vector<StepMetrics> steps;
+  std::vector<EvaluationMetrics> evaluations;
   std::optional<std::size_t> stop_after;
 };
 
