@@ -21,6 +21,8 @@ using ours::Parameter;
 struct LayerSaved {
   Tensor x, h;
   ours::RmsNormResult norm1, norm2;
+  Tensor raw_q, raw_k;  // In front of the norm of heads, where there is one.
+  Tensor q_rstd, k_rstd;
   ours::Qkv qkv;
   ours::AttentionResult attention;
   Tensor gate, up, act;
@@ -70,6 +72,21 @@ class LayerRun {
     for (const Target target : targets) saved_.of(target) = {};
   }
 
+  // x becomes its norm by heads; what it was is kept for the backward pass.
+  void normalise_heads(const Parameter* weight, Tensor& x, Tensor& raw, Tensor& rstd) {
+    if (weight == nullptr) return;
+    ours::RmsNormResult normed = ops_.rms_norm(x, weight->value.elements());
+    raw = std::exchange(x, std::move(normed.out));
+    rstd = std::move(normed.rstd);
+    if (!attention_runs_back_) raw = rstd = {};
+  }
+
+  void normalise_heads_backward(Parameter* weight, Tensor& raw, Tensor& rstd) {
+    if (weight == nullptr) return;
+    ops_.rms_norm_backward(raw, *weight);
+    raw = rstd = {};
+  }
+
   Tensor attention_half(const Tensor& x) {
     saved_.norm1 = ops_.rms_norm(x);
     saved_.qkv.q = project(Target::q, saved_.norm1.out);
@@ -77,6 +94,8 @@ class LayerRun {
     saved_.qkv.v = project(Target::v, saved_.norm1.out);
     if (!attention_runs_back_) saved_.norm1 = {};
     if (!layer_.any_trains({Target::q, Target::k, Target::v})) saved_.norm1.out = {};
+    normalise_heads(layer_.q_norm, saved_.qkv.q, saved_.raw_q, saved_.q_rstd);
+    normalise_heads(layer_.k_norm, saved_.qkv.k, saved_.raw_k, saved_.k_rstd);
     ops_.rotary(saved_.qkv.q);
     ops_.rotary(saved_.qkv.k);
     saved_.attention = ops_.attention(saved_.qkv);
@@ -134,6 +153,8 @@ class LayerRun {
     saved_.attention = {};
     ops_.rotary(grads.q);
     ops_.rotary(grads.k);
+    normalise_heads_backward(layer_.q_norm, saved_.raw_q, saved_.q_rstd);
+    normalise_heads_backward(layer_.k_norm, saved_.raw_k, saved_.k_rstd);
     Tensor norm_grad;
     const bool wanted = keep_.input_gradient || layer_.input_norm->trainable;
     for (const auto& [target, tensor] :

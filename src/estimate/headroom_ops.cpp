@@ -30,16 +30,17 @@ Tensor Ops::widened(Name name, const Shape& shape) const {
   return narrow_ ? temporary(name, shape) : Tensor{};
 }
 
-RmsNormResult Ops::rms_norm(const Tensor& x) const {
+RmsNormResult Ops::rms_norm(const Tensor& x, std::uint64_t width) const {
+  const std::uint64_t rows = x.elements() / width;
   RmsNormResult result{tape_.empty("norm", x),
-                       tape_.empty("norm.rstd", {{x.shape[0], 1}, Element::fp32})};
-  const Tensor block = widened("norm.block", {rows_per_block(x.shape[0], x.shape[1]), x.shape[1]});
+                       tape_.empty("norm.rstd", {{rows, 1}, Element::fp32})};
+  const Tensor block = widened("norm.block", {rows_per_block(rows, width), width});
   return result;
 }
 
 void Ops::rms_norm_backward(const Tensor& x, Parameter& weight) const {
-  const std::uint64_t width = x.shape[1];
-  const Shape block = {rows_per_block(x.shape[0], width), width};
+  const std::uint64_t width = weight.value.elements();
+  const Shape block = {rows_per_block(x.elements() / width, width), width};
   const Tensor scale = widened("norm.scale", {width});
   Tensor weight_grad;
   if (weight.trainable) weight_grad = temporary("norm.weight_grad", {width});

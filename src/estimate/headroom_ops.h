@@ -33,7 +33,10 @@ class Ops {
  public:
   Ops(Tape& tape, const Job& job, const ModelConfig& model);
 
-  RmsNormResult rms_norm(const Tensor& x) const;
+  // Of each row, or of each `width` elements of a row.
+  RmsNormResult rms_norm(const Tensor& x) const { return rms_norm(x, x.shape[1]); }
+  RmsNormResult rms_norm(const Tensor& x, std::uint64_t width) const;
+  // By the width of the weight.
   void rms_norm_backward(const Tensor& x, Parameter& weight) const;
   void rotary(const Tensor& x) const;  // In place; its backward is the same.
   Tensor swiglu(const Tensor& gate) const;

@@ -32,6 +32,8 @@ class Builder {
     add_projection(layer, Target::k, model_.kv_size(), h, model_.qkv_bias);
     add_projection(layer, Target::v, model_.kv_size(), h, model_.qkv_bias);
     add_projection(layer, Target::o, h, model_.query_size(), model_.o_bias);
+    if (model_.qk_norm) layer.q_norm = add("q_norm.weight", {model_.head_dim});
+    if (model_.qk_norm) layer.k_norm = add("k_norm.weight", {model_.head_dim});
     add_projection(layer, Target::gate, i, h, model_.mlp_bias);
     add_projection(layer, Target::up, i, h, model_.mlp_bias);
     add_projection(layer, Target::down, h, i, model_.mlp_bias);

@@ -35,6 +35,8 @@ struct Linear {
 struct Layer {
   Parameter* input_norm = nullptr;
   Parameter* post_attention_norm = nullptr;
+  Parameter* q_norm = nullptr;  // Null where heads are not normalised, as k_norm.
+  Parameter* k_norm = nullptr;
   std::array<Linear, projection_count> projections;
 
   const Linear& operator[](Target t) const { return projections[static_cast<std::size_t>(t)]; }

@@ -16,17 +16,21 @@ std::uint64_t ModelConfig::parameters() const {
   if (qkv_bias) layer += q + 2 * k;
   if (o_bias) layer += hidden;
   if (mlp_bias) layer += 2 * intermediate + hidden;
+  if (qk_norm) layer += 2 * head_dim;
   return layers * layer + hidden + (tied ? 1 : 2) * vocabulary * hidden;
 }
 
 Result<ModelConfig> decoder_config(const Architecture& architecture) {
   const std::string& family = architecture.family;
-  const bool known = family == "llama" || family == "mistral" || family == "qwen2";
+  const bool known = family == "llama" || family == "mistral" || family == "qwen2" ||
+                     family == "qwen3" || family == "phi3";
   if (!known || architecture.stacks.size() != 1) {
-    return Error{Errc::unsupported,
-                 fmt::format("model_type: expected llama, mistral or qwen2, found \"{}\"", family),
-                 "headroom-train has the layers of these; other models are planned for [engine] "
-                 "kind = \"transformers\""};
+    return Error{
+        Errc::unsupported,
+        fmt::format("model_type: expected llama, mistral, qwen2, qwen3 or phi3, found \"{}\"",
+                    family),
+        "headroom-train has the layers of these; other models are planned for [engine] "
+        "kind = \"transformers\""};
   }
   if (architecture.head.kind != Head::Kind::language) {
     return Error{Errc::unsupported,
@@ -50,6 +54,9 @@ Result<ModelConfig> decoder_config(const Architecture& architecture) {
   config.mlp_bias = stack.mlp.bias;
   config.rms_norm_eps = stack.norm.eps;
   config.rope_theta = stack.rope_theta;
+  config.qk_norm = stack.attention.qk_norm;
+  config.fused = stack.attention.fused_qkv;
+  config.windows = stack.windows;
   return config;
 }
 
@@ -66,6 +73,9 @@ Architecture architecture_of(const ModelConfig& config) {
   stack.mlp.bias = config.mlp_bias;
   stack.norm.eps = config.rms_norm_eps;
   stack.rope_theta = config.rope_theta;
+  stack.attention.qk_norm = config.qk_norm;
+  stack.attention.fused_qkv = stack.mlp.fused_gate_up = config.fused;
+  stack.windows = config.windows;
   Architecture architecture;
   architecture.family = config.family;
   architecture.stacks.push_back(stack);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape of a decoder as headroom-train runs it: Llama, Mistral and Qwen2 (field names as in
-// transformers' LlamaConfig, Qwen2Config, MistralConfig). What is planned for other engines is an
-// Architecture (models/architecture.h).
+// The shape of a decoder as headroom-train runs it: Llama, Mistral, Qwen2, Qwen3 and Phi-3 (field
+// names as in transformers' LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config and Phi3Config).
+// What is planned for other engines is an Architecture (models/architecture.h).
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/document_fwd.h"
 #include "base/result.h"
@@ -14,7 +15,7 @@
 namespace headroom::estimate {
 
 struct ModelConfig {
-  std::string family;              // model_type: "llama", "mistral", "qwen2".
+  std::string family;              // model_type: "llama", "mistral", "qwen2", "qwen3", "phi3".
   std::uint64_t hidden = 0;        // hidden_size
   std::uint64_t intermediate = 0;  // intermediate_size
   std::uint64_t layers = 0;        // num_hidden_layers
@@ -23,12 +24,17 @@ struct ModelConfig {
   std::uint64_t head_dim = 0;      // head_dim; hidden / heads if absent or null
   std::uint64_t vocabulary = 0;    // vocab_size
   bool tied = false;               // tie_word_embeddings: lm_head shares the embedding's weight
-  bool qkv_bias = false;           // implied by qwen2; attention_bias in llama
-  bool o_bias = false;             // attention_bias in llama; never in qwen2
+  bool qkv_bias = false;           // implied by qwen2; attention_bias in llama and qwen3
+  bool o_bias = false;             // attention_bias in llama and qwen3; never in qwen2
   bool mlp_bias = false;           // mlp_bias in llama
   double rms_norm_eps = 1e-6;
   double rope_theta = 10000.0;
+  bool qk_norm = false;  // Qwen3: an RMSNorm of head_dim on each head of q and of k, before rotary.
+  bool fused = false;    // Phi-3: q, k and v are rows of one matrix, gate and up of another.
+  // Of each layer, how many tokens a query sees, its own included; 0: all. Empty: all see all.
+  std::vector<std::uint64_t> windows = {};
 
+  std::uint64_t window(std::uint64_t layer) const { return windows.empty() ? 0 : windows[layer]; }
   std::uint64_t query_size() const { return heads * head_dim; }
   std::uint64_t kv_size() const { return kv_heads * head_dim; }
   std::uint64_t parameters() const;  // All of them; a tied head counts once.

@@ -55,6 +55,24 @@ ops::Qkv attend_backward(const at::Tensor& grad, const LayerSaved& saved, const 
              : ops::attention_efficient_backward(grad, saved.qkv, saved.attention, pass.shape);
 }
 
+// Normalises each head of `x` by itself, where the model does that.
+void normalise_heads(at::Tensor& x, const Parameter* weight, const Pass& pass, bool kept,
+                     HeadNormSaved& saved) {
+  if (weight == nullptr) return;
+  at::Tensor heads = x.view({-1, pass.shape.head_dim});
+  ops::RmsNormResult normed = ops::rms_norm(heads, weight->value, pass.norm_eps);
+  x = normed.out.view(x.sizes());
+  if (kept) saved = {std::move(heads), std::move(normed.rstd)};
+}
+
+// `grad` holds d loss / d normalised on entry and d loss / d x on return.
+void normalise_heads_backward(at::Tensor& grad, Parameter* weight, HeadNormSaved& saved) {
+  if (weight == nullptr) return;
+  at::Tensor heads = grad.view(saved.x.sizes());
+  ops::rms_norm_backward_(heads, saved.x, saved.rstd, *weight);
+  saved = {};
+}
+
 // Whether the half's backward runs at all.
 bool attention_backward_runs(const Layer& layer, Keep keep) {
   return keep.anything && (keep.input_gradient || layer.attention_trains());
@@ -70,6 +88,8 @@ at::Tensor attention_half(const Layer& layer, const at::Tensor& x, const Pass& p
   if (!kept) saved.norm1.rstd.reset();
   if (!kept || !any_trains(layer, {Target::q, Target::k, Target::v})) saved.norm1.out.reset();
 
+  normalise_heads(saved.qkv.q, layer.q_norm, pass, kept, saved.q_norm);
+  normalise_heads(saved.qkv.k, layer.k_norm, pass, kept, saved.k_norm);
   ops::rotary_(saved.qkv.q, pass.rotary, pass.shape.sequence);
   ops::rotary_(saved.qkv.k, pass.rotary, pass.shape.sequence);
   saved.attention = attend(saved.qkv, pass);
@@ -137,6 +157,8 @@ void attention_half_backward(const Layer& layer, const Pass& pass, bool input_gr
   saved.attention = {};
   ops::rotary_backward_(grads.q, pass.rotary, pass.shape.sequence);
   ops::rotary_backward_(grads.k, pass.rotary, pass.shape.sequence);
+  normalise_heads_backward(grads.q, layer.q_norm, saved.q_norm);
+  normalise_heads_backward(grads.k, layer.k_norm, saved.k_norm);
 
   at::Tensor norm_grad;
   at::Tensor* target = input_gradient || layer.input_norm->trainable ? &norm_grad : nullptr;
@@ -155,6 +177,7 @@ void attention_half_backward(const Layer& layer, const Pass& pass, bool input_gr
 }  // namespace
 
 bool Layer::attention_trains() const {
+  // The norms of heads train where every norm does.
   return input_norm->trainable || any_trains(*this, {Target::q, Target::k, Target::v, Target::o});
 }
 

@@ -4,6 +4,7 @@
 // the sizes of a step's allocations a property of this file, not of an autograd engine's version.
 //
 //   h   = x + o(attention(rotary(q(n1), k(n1)), v(n1)))     n1 = rms_norm(x)
+//         (Qwen3: rotary(rms_norm(q(n1)), rms_norm(k(n1))), each head by itself)
 //   out = h + down(swiglu(gate(n2), up(n2)))                n2 = rms_norm(h)
 #pragma once
 
@@ -27,6 +28,8 @@ inline constexpr std::size_t projection_count = 7;
 struct Layer {
   Parameter* input_norm = nullptr;
   Parameter* post_attention_norm = nullptr;
+  Parameter* q_norm = nullptr;  // [head_dim]; null where heads are not normalised, as k_norm.
+  Parameter* k_norm = nullptr;
   std::array<ops::Linear, projection_count> projections;  // Indexed by estimate::Target.
 
   ops::Linear& operator[](estimate::Target t) { return projections[static_cast<std::size_t>(t)]; }
@@ -46,11 +49,18 @@ struct Pass {
   std::optional<std::uint64_t> dropout_seed;  // Of the layer's masks; none: no dropout.
 };
 
+// Heads before they are normalised, and what they were divided by.
+struct HeadNormSaved {
+  at::Tensor x;     // [N·heads, D]
+  at::Tensor rstd;  // [N·heads, 1]
+};
+
 // What forward leaves for backward. Rows are batch·sequence; what training does not need is
 // undefined.
 struct LayerSaved {
   at::Tensor x;                    // [N, H]
   ops::RmsNormResult norm1;        // [N, H], [N, 1]
+  HeadNormSaved q_norm, k_norm;    // where heads are normalised
   ops::Qkv qkv;                    // after rotary
   ops::AttentionResult attention;  // [N, heads·D] and logsumexp or probabilities
   at::Tensor h;                    // [N, H]

@@ -86,12 +86,12 @@ bool is_redundant(const std::string& name, const Model& model) {
 
 using Places = std::map<std::string, const SafetensorsFile*>;
 
-Status check_names_and_shapes(const Places& places, Model& model) {
+Status check_names_and_shapes(const Places& places, const Model& model) {
   std::vector<std::string> missing;
   std::vector<std::string> unexpected;
   std::vector<std::string> misshaped;
   std::set<std::string> expected;
-  for (const Parameter& parameter : model.base()) {
+  for (const Model::Stored& parameter : model.stored()) {
     expected.insert(parameter.name);
     const auto place = places.find(parameter.name);
     if (place == places.end()) {
@@ -141,7 +141,7 @@ Status load_weights(const std::string& folder, Model& model) {
   }
   auto status = check_names_and_shapes(places, model);
   if (!status) return std::move(status).error().in(folder);
-  for (Parameter& parameter : model.base()) {
+  for (const Model::Stored& parameter : model.stored()) {
     HEADROOM_CHECK(places.at(parameter.name)->read(parameter.name, parameter.value));
   }
   return Done{};

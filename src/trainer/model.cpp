@@ -96,6 +96,23 @@ Model::Model(const ModelConfig& config, ModelOptions options)
 
 Parameter* Model::add(const std::string& name, at::IntArrayRef shape) {
   base_.push_back({name, at::empty(shape, options_.dtype), {}, !options_.lora.has_value()});
+  stored_.push_back({name, base_.back().value});
+  return &base_.back();
+}
+
+// Allocates the matrix whose rows the weights of `targets` are, in this order.
+void Model::begin_fused(const std::string& name, std::initializer_list<Target> targets) {
+  std::int64_t rows = 0;
+  for (const Target target : targets) rows += projection_shape(config_, target).out;
+  stored_.push_back({name, at::empty({rows, signed_size(config_.hidden)}, options_.dtype)});
+  next_row_ = 0;
+}
+
+// The next rows of the matrix begun last.
+Parameter* Model::add_rows(const std::string& name, std::int64_t rows) {
+  base_.push_back(
+      {name, stored_.back().value.narrow(0, next_row_, rows), {}, !options_.lora.has_value()});
+  next_row_ += rows;
   return &base_.back();
 }
 
@@ -103,7 +120,14 @@ void Model::add_layer(std::int64_t index) {
   const std::string prefix = fmt::format("model.layers.{}.", index);
   Layer& layer = layers_.emplace_back();
   for (const Target target : all_targets) {
+    if (config_.fused && target == Target::q)
+      begin_fused(prefix + "self_attn.qkv_proj.weight", {Target::q, Target::k, Target::v});
+    if (config_.fused && target == Target::gate)
+      begin_fused(prefix + "mlp.gate_up_proj.weight", {Target::gate, Target::up});
     add_projection(layer, target, prefix + module_name(target), has_bias(config_, target));
+    if (target != Target::o || !config_.qk_norm) continue;
+    layer.q_norm = add(prefix + "self_attn.q_norm.weight", {signed_size(config_.head_dim)});
+    layer.k_norm = add(prefix + "self_attn.k_norm.weight", {signed_size(config_.head_dim)});
   }
   layer.input_norm = add(prefix + "input_layernorm.weight", {signed_size(config_.hidden)});
   layer.post_attention_norm =
@@ -113,7 +137,8 @@ void Model::add_layer(std::int64_t index) {
 void Model::add_projection(Layer& layer, Target target, const std::string& prefix, bool bias) {
   const auto [out, in] = projection_shape(config_, target);
   ops::Linear& linear = layer[target];
-  linear.weight = add(prefix + ".weight", {out, in});
+  const bool in_fused = config_.fused && target != Target::o && target != Target::down;
+  linear.weight = in_fused ? add_rows(prefix + ".weight", out) : add(prefix + ".weight", {out, in});
   if (bias) linear.bias = add(prefix + ".bias", {out});
   if (!options_.lora) return;
   const LoraOptions& lora = *options_.lora;

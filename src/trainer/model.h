@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decoder-only transformer of the Llama and Qwen2 families: its parameters, named as in Hugging
-// Face, and how they are wired into layers. What a step does with them is in step.h.
+// A decoder-only transformer of the Llama, Mistral, Qwen2, Qwen3 and Phi-3 families: its
+// parameters, named as in Hugging Face, and how they are wired into layers. What a step does with
+// them is in step.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -55,6 +56,13 @@ class Model {
 
   std::deque<Parameter>& base() { return base_; }          // In Hugging Face's order.
   std::deque<Parameter>& adapters() { return adapters_; }  // lora_A before lora_B, layer by layer.
+  // The base as files hold it. Where several of its parameters are rows of one matrix there, they
+  // are here as well: views of it.
+  struct Stored {
+    std::string name;
+    at::Tensor value;
+  };
+  const std::vector<Stored>& stored() const { return stored_; }
   // What the optimizer moves: the adapters if there are any, else the base.
   std::deque<Parameter>& trainable() { return options_.lora ? adapters_ : base_; }
 
@@ -66,6 +74,8 @@ class Model {
 
  private:
   Parameter* add(const std::string& name, at::IntArrayRef shape);
+  Parameter* add_rows(const std::string& name, std::int64_t rows);
+  void begin_fused(const std::string& name, std::initializer_list<estimate::Target> targets);
   void add_layer(std::int64_t index);
   void add_projection(Layer& layer, estimate::Target target, const std::string& prefix, bool bias);
 
@@ -73,6 +83,8 @@ class Model {
   ModelOptions options_;
   std::deque<Parameter> base_;
   std::deque<Parameter> adapters_;
+  std::vector<Stored> stored_;
+  std::int64_t next_row_ = 0;  // Of the last of stored_, while a fused matrix is shared out.
   Parameter* embedding_ = nullptr;
   std::vector<Layer> layers_;
   Parameter* final_norm_ = nullptr;

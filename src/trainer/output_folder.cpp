@@ -57,9 +57,9 @@ Status check_contents(const std::string& folder, bool resume) {
                "start without --resume, or name the run's folder with --output"};
 }
 
-// At most: seven projections with their biases and two norms, or two matrices for each adapter.
+// At most: seven projections with their biases and four norms, or two matrices for each adapter.
 std::uint64_t tensors_of(const Settings& settings) {
-  constexpr std::uint64_t in_a_layer = 16;
+  constexpr std::uint64_t in_a_layer = 18;
   constexpr std::uint64_t outside = 3;
   return settings.config.layers * in_a_layer + outside;
 }

@@ -167,6 +167,34 @@ TEST(Prediction, bf16_with_fp32_adapters) {
   }
 }
 
+TEST(Prediction, normalised_heads_and_windows) {
+  estimate::ModelConfig config = small_config(true, true);
+  config.qk_norm = true;
+  config.windows = {0, 64, 150};
+  for (const auto kind : {MethodKind::full, MethodKind::lora}) {
+    for (const auto attention : {Attention::efficient, Attention::math}) {
+      for (const auto dtype : {DType::fp32, DType::bf16}) {
+        for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+          Job job = base_job();
+          job.compute.dtype = dtype;
+          job.compute.attention = attention;
+          job.compute.checkpointing = checkpointing;
+          job.method.kind = kind;
+          expect_agreement(job, config,
+                           fmt::format("qk norm {} {} {} {}", to_string(kind), to_string(attention),
+                                       to_string(dtype), to_string(checkpointing)));
+        }
+      }
+    }
+  }
+}
+
+TEST(Prediction, fused_projections) {
+  estimate::ModelConfig config = small_config(false, false);
+  config.fused = true;
+  expect_agreement(base_job(), config, "fused");
+}
+
 TEST(Prediction, wide_model_and_long_sequence) {
   Job job = base_job();
   job.batch.micro = 2;

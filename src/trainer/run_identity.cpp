@@ -24,12 +24,22 @@ std::string to_text(const Value& value) {
   return fmt::format("{}", value);
 }
 
+// "none", or what each layer sees: "0, 4096"; 0 is all.
+std::string list_windows(const std::vector<std::uint64_t>& windows) {
+  if (std::all_of(windows.begin(), windows.end(), [](std::uint64_t one) { return one == 0; }))
+    return "none";
+  std::vector<std::string> words;
+  for (const std::uint64_t window : windows) words.push_back(to_text(window));
+  return join(words, ", ");
+}
+
 // In each of these functions the structured binding names every field: one more, and it has to be
 // decided here whether a resumed run may have another value of it.
 
 void add_model(const estimate::ModelConfig& config, RunIdentity& identity) {
   const auto& [family, hidden, intermediate, layers, heads, kv_heads, head_dim, vocabulary, tied,
-               qkv_bias, o_bias, mlp_bias, rms_norm_eps, rope_theta] = config;
+               qkv_bias, o_bias, mlp_bias, rms_norm_eps, rope_theta, qk_norm, fused, windows] =
+      config;
   identity.insert({{"model_type", family},
                    {"hidden_size", to_text(hidden)},
                    {"intermediate_size", to_text(intermediate)},
@@ -43,7 +53,9 @@ void add_model(const estimate::ModelConfig& config, RunIdentity& identity) {
                    {"attention_bias of o", to_text(o_bias)},
                    {"mlp_bias", to_text(mlp_bias)},
                    {"rms_norm_eps", to_text(rms_norm_eps)},
-                   {"rope_theta", to_text(rope_theta)}});
+                   {"rope_theta", to_text(rope_theta)},
+                   {"norm of each head of q and k", to_text(qk_norm)},
+                   {"sliding_window", list_windows(windows)}});
 }
 
 std::string list_targets(std::vector<estimate::Target> targets) {
@@ -108,10 +120,10 @@ void add_data(const data::Source& source, const data::Samples& samples, RunIdent
 
 std::string value_in(const RunIdentity& identity, const std::string& name) {
   // Checkpoints from before there was such a key were computed as if it had this value.
-  static const RunIdentity before = {{"optimizer.schedule", "constant"},
-                                     {"optimizer.warmup_steps", "0"},
-                                     {"optimizer.max_grad_norm", "none"},
-                                     {evaluation_checksum, "none"}};
+  static const RunIdentity before = {
+      {"optimizer.schedule", "constant"},        {"optimizer.warmup_steps", "0"},
+      {"optimizer.max_grad_norm", "none"},       {evaluation_checksum, "none"},
+      {"norm of each head of q and k", "false"}, {"sliding_window", "none"}};
   if (const auto found = identity.find(name); found != identity.end()) return found->second;
   const auto old = before.find(name);
   return old == before.end() ? "nothing" : old->second;

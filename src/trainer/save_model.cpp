@@ -20,6 +20,8 @@ const char* torch_name(at::ScalarType dtype) {
 
 const char* architecture(const std::string& family) {
   if (family == "qwen2") return "Qwen2ForCausalLM";
+  if (family == "qwen3") return "Qwen3ForCausalLM";
+  if (family == "phi3") return "Phi3ForCausalLM";
   if (family == "mistral") return "MistralForCausalLM";
   return "LlamaForCausalLM";
 }
@@ -63,8 +65,7 @@ Json make_adapter_config(const LoraOptions& lora, const Json& base) {
 
 Status save_model(const std::string& folder, Model& model, const Json& config, Remarks remarks) {
   std::vector<NamedTensor> tensors;
-  for (const Parameter& parameter : model.base())
-    tensors.push_back({parameter.name, parameter.value});
+  for (const auto& [name, value] : model.stored()) tensors.push_back({name, value});
   HEADROOM_CHECK(
       write_safetensors(folder + "/model.safetensors", tensors, with_format(std::move(remarks))));
   const Json written = make_config(model.config(), model.options().dtype, config);

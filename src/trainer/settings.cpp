@@ -15,6 +15,7 @@ using estimate::DType;
 using estimate::EngineKind;
 using estimate::Job;
 using estimate::MethodKind;
+using estimate::Target;
 
 at::ScalarType scalar_type(DType dtype) {
   return dtype == DType::bf16 ? at::kBFloat16 : at::kFloat;
@@ -85,6 +86,20 @@ ModelOptions make_options(const Job& job) {
   return options;
 }
 
+// PEFT puts one adapter on a fused matrix; ours has a projection each.
+Status refuse_fused_targets(const Job& job, const estimate::ModelConfig& model) {
+  if (!model.fused || job.method.kind != MethodKind::lora) return Done{};
+  for (const Target target : job.method.targets) {
+    if (target == Target::o || target == Target::down) continue;
+    return Error{Errc::unsupported,
+                 fmt::format("method.targets: expected \"o\" and \"down\" for a {} model, whose "
+                             "other projections are fused, found \"{}\"",
+                             model.family, to_string(target)),
+                 "write targets = [\"o\", \"down\"], or kind = \"full\""};
+  }
+  return Done{};
+}
+
 data::Source make_source(const run::LoadedJob& loaded) {
   data::Source source;
   for (const std::string& path : loaded.job.data.paths) {
@@ -135,7 +150,8 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
   HEADROOM_CHECK(refuse_what_cannot_be_done(job));
   HEADROOM_CHECK(refuse_what_has_no_weights(job.model));
   HEADROOM_TRY(const estimate::ModelConfig model, estimate::decoder_config(loaded.model));
-  HEADROOM_CHECK(check_supported(loaded.config, model, job.batch.sequence));
+  HEADROOM_CHECK(check_supported(loaded.config, model));
+  HEADROOM_CHECK(refuse_fused_targets(job, model));
   return Settings{.config = model,
                   .original_config = loaded.config,
                   .model_folder = find_model_folder(loaded),

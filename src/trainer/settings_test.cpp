@@ -62,10 +62,22 @@ TEST(Settings, accumulation_follows_from_the_global_batch) {
   EXPECT_EQ(request->settings.batch.accumulate, 3U);
 }
 
+TEST(Settings, adapters_on_fused_projections_are_refused) {
+  const TinyJob job;
+  std::string config = testing::tiny_config_json;
+  config.replace(config.find("qwen2"), 5, "phi3");
+  job.folder.write("config.json", config);
+  const auto all = job.request({"method.kind=\"lora\""});
+  ASSERT_FALSE(all);
+  EXPECT_THAT(all.error().message, HasSubstr("method.targets"));
+  EXPECT_THAT(all.error().next, HasSubstr("[\"o\", \"down\"]"));
+  EXPECT_TRUE(job.request({"method.kind=\"lora\"", "method.targets=[\"o\",\"down\"]"}));
+}
+
 Status check(const char* config) {
   estimate::ModelConfig model;
   model.rope_theta = 10000;
-  return check_supported(*parse_json(config), model, 1024);
+  return check_supported(*parse_json(config), model);
 }
 
 TEST(SupportedConfig, variants_that_would_train_another_model_are_refused) {
@@ -73,9 +85,9 @@ TEST(SupportedConfig, variants_that_would_train_another_model_are_refused) {
        {R"({"rope_scaling":{"rope_type":"llama3","factor":8.0}})",
         R"({"rope_scaling":{"type":"linear","factor":2.0}})",
         R"({"rope_parameters":{"rope_type":"default","rope_theta":500000.0}})",
-        R"({"partial_rotary_factor":0.5})", R"({"hidden_act":"gelu"})",
-        R"({"model_type":"mistral","sliding_window":512})",
-        R"({"model_type":"qwen2","use_sliding_window":true,"sliding_window":512})"}) {
+        R"({"partial_rotary_factor":0.5})",
+        R"({"rope_parameters":{"rope_type":"default","partial_rotary_factor":0.75}})",
+        R"({"hidden_act":"gelu"})", R"({"attention_dropout":0.1})"}) {
     const Status status = check(config);
     ASSERT_FALSE(status) << config;
     EXPECT_EQ(status.error().code, Errc::unsupported);
@@ -86,8 +98,8 @@ TEST(SupportedConfig, what_makes_no_difference_is_accepted) {
   for (const char* config :
        {"{}", R"({"rope_scaling":null,"hidden_act":"silu"})",
         R"({"rope_parameters":{"rope_type":"default","rope_theta":10000}})",
-        R"({"model_type":"mistral","sliding_window":4096})",
-        R"({"model_type":"qwen2","use_sliding_window":false,"sliding_window":512})"}) {
+        R"({"model_type":"mistral","sliding_window":4096,"attention_dropout":0.0})",
+        R"({"model_type":"qwen2","use_sliding_window":true,"sliding_window":512})"}) {
     EXPECT_TRUE(check(config)) << config;
   }
 }

@@ -4,6 +4,7 @@
 #include <ATen/ATen.h>
 
 #include "trainer/ops/loss.h"
+#include "trainer/ops/product.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer {
@@ -13,14 +14,15 @@ using allocator::Component;
 using estimate::Checkpointing;
 using estimate::Loss;
 
-Pass make_pass(const Model& model, const MicroBatch& batch,
+Pass make_pass(const Model& model, const MicroBatch& batch, std::size_t layer,
                std::optional<std::uint64_t> dropout_seed) {
   const estimate::ModelConfig& config = model.config();
   return {.shape = {.batch = batch.batch,
                     .sequence = batch.sequence,
                     .heads = static_cast<std::int64_t>(config.heads),
                     .kv_heads = static_cast<std::int64_t>(config.kv_heads),
-                    .head_dim = static_cast<std::int64_t>(config.head_dim)},
+                    .head_dim = static_cast<std::int64_t>(config.head_dim),
+                    .window = static_cast<std::int64_t>(config.window(layer))},
           .rotary = model.rotary(),
           .norm_eps = config.rms_norm_eps,
           .attention = model.options().attention,
@@ -70,7 +72,9 @@ class LayerStack {
   }
 
  private:
-  Pass pass(std::size_t layer) const { return make_pass(model_, batch_, mix_seed(seed_, layer)); }
+  Pass pass(std::size_t layer) const {
+    return make_pass(model_, batch_, layer, mix_seed(seed_, layer));
+  }
 
   at::Tensor run(std::size_t layer, const at::Tensor& hidden, Keep keep) {
     return trainer::forward(model_.layers()[layer], hidden, pass(layer), keep, saved_[layer]);
@@ -110,6 +114,18 @@ ops::LossResult head_and_loss(Model& model, at::Tensor hidden, const at::Tensor&
   return result;
 }
 
+// What the head is given, without dropout and with nothing kept.
+at::Tensor final_hidden(Model& model, const MicroBatch& batch) {
+  at::Tensor hidden = embed(model, batch);
+  for (std::size_t i = 0; i < model.layers().size(); ++i) {
+    LayerSaved saved;
+    hidden =
+        forward(model.layers()[i], hidden, make_pass(model, batch, i, std::nullopt), {}, saved);
+  }
+  const TagScope scope(Component::activations);
+  return ops::rms_norm(hidden, model.final_norm().value, model.config().rms_norm_eps).out;
+}
+
 }  // namespace
 
 double train_micro_batch(Model& model, const MicroBatch& batch, double scale, std::uint64_t seed) {
@@ -122,16 +138,15 @@ double train_micro_batch(Model& model, const MicroBatch& batch, double scale, st
 }
 
 double evaluate_micro_batch(Model& model, const MicroBatch& batch) {
-  const Pass pass = make_pass(model, batch, std::nullopt);
-  at::Tensor hidden = embed(model, batch);
-  for (const Layer& layer : model.layers()) {
-    LayerSaved saved;
-    hidden = forward(layer, hidden, pass, {}, saved);
-  }
+  const at::Tensor hidden = final_hidden(model, batch);
   const TagScope scope(Component::activations);
-  const ops::RmsNormResult normed =
-      ops::rms_norm(hidden, model.final_norm().value, model.config().rms_norm_eps);
-  return ops::evaluate_loss({normed.out, batch.targets, 1}, model.head());
+  return ops::evaluate_loss({hidden, batch.targets, 1}, model.head());
+}
+
+at::Tensor compute_logits(Model& model, const MicroBatch& batch) {
+  const at::Tensor hidden = final_hidden(model, batch);
+  const TagScope scope(Component::logits);
+  return ops::product(hidden, model.head().value.t());
 }
 
 }  // namespace headroom::trainer

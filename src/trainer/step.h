@@ -38,4 +38,8 @@ double train_micro_batch(Model& model, const MicroBatch& batch, double scale, st
 // The summed loss without dropout, gradients or anything kept.
 double evaluate_micro_batch(Model& model, const MicroBatch& batch);
 
+// What the model says after every token, without dropout: [batch·sequence, vocabulary], all at
+// once.
+at::Tensor compute_logits(Model& model, const MicroBatch& batch);
+
 }  // namespace headroom::trainer

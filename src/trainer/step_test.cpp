@@ -78,6 +78,47 @@ TEST(Step, llama_without_biases_and_with_all_biases_matches_autograd) {
   expect_matches_reference(config, fp64_options());
 }
 
+TEST(Step, normalised_heads_match_autograd) {
+  ModelConfig config = tiny_config();
+  config.qk_norm = true;
+  for (const Checkpointing checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+    ModelOptions options = fp64_options();
+    options.checkpointing = checkpointing;
+    expect_matches_reference(config, options);
+    options.lora = fp64_lora();
+    expect_matches_reference(config, options);
+    options.lora->targets = {estimate::Target::o};
+    expect_matches_reference(config, options);
+  }
+}
+
+// Windows shorter than a block, as long as one, longer, and longer than the sample, beside layers
+// that see all.
+TEST(Step, windows_match_autograd_in_every_kernel) {
+  ModelConfig config = tiny_config();
+  config.layers = 2;
+  const auto samples = random_samples({290, 128, 129, 3}, config.vocabulary);
+  for (const std::uint64_t window : {2, 5, 127, 128, 129, 200, 289, 290, 1000}) {
+    config.windows = {window, 0};
+    for (const Attention attention : {Attention::efficient, Attention::math}) {
+      ModelOptions options = fp64_options();
+      options.attention = attention;
+      options.loss = Loss::chunked;
+      const auto model = random_model(config, options);
+      const Reference expected = ReferenceModel(*model).run(samples, scale);
+      EXPECT_NEAR(train_micro_batch(*model, pad(samples), scale, 1), expected.loss, 1e-8) << window;
+      expect_same(gradients(*model), expected.gradients, 1e-9);
+    }
+  }
+}
+
+TEST(Step, fused_projections_match_autograd) {
+  ModelConfig config = tiny_config();
+  config.qkv_bias = false;
+  config.fused = true;
+  expect_matches_reference(config, fp64_options());
+}
+
 TEST(Step, lora_matches_autograd_and_trains_nothing_else) {
   ModelOptions options = fp64_options();
   options.lora = fp64_lora();

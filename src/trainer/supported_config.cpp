@@ -37,6 +37,8 @@ Status check_rotary(const Json& config, const estimate::ModelConfig& model) {
     if (theta != nullptr && *theta != model.rope_theta) {
       return unsupported(key, *scaling, fmt::format("the rope_theta in use, {}", model.rope_theta));
     }
+    const Json* part = find(*scaling, "partial_rotary_factor");
+    if (part != nullptr && *part != 1.0) return unsupported(key, *scaling, "heads turned whole");
   }
   const Json* partial = find(config, "partial_rotary_factor");
   if (partial != nullptr && *partial != 1.0) {
@@ -45,22 +47,20 @@ Status check_rotary(const Json& config, const estimate::ModelConfig& model) {
   return Done{};
 }
 
-Status check_window(const Json& config, std::uint64_t sequence) {
-  const Json* window = find(config, "sliding_window");
-  const Json* used = find(config, "use_sliding_window");  // Qwen2 has the key without using it.
-  if (window == nullptr || (used != nullptr && *used == false)) return Done{};
-  if (config.value("model_type", "") == "qwen2" && used == nullptr) return Done{};
-  if (window->is_number() && *window >= sequence) return Done{};
-  return unsupported("sliding_window", *window,
-                     fmt::format("no window, or one of at least batch.sequence = {}", sequence));
+// The trainer has LoRA's dropout alone.
+Status check_dropout(const Json& config) {
+  for (const char* key : {"attention_dropout", "resid_pdrop", "embd_pdrop"}) {
+    const Json* found = find(config, key);
+    if (found != nullptr && *found != 0.0) return unsupported(key, *found, "0");
+  }
+  return Done{};
 }
 
 }  // namespace
 
-Status check_supported(const Json& config, const estimate::ModelConfig& model,
-                       std::uint64_t sequence) {
+Status check_supported(const Json& config, const estimate::ModelConfig& model) {
   HEADROOM_CHECK(check_rotary(config, model));
-  HEADROOM_CHECK(check_window(config, sequence));
+  HEADROOM_CHECK(check_dropout(config));
   const Json* activation = find(config, "hidden_act");
   if (activation != nullptr && *activation != "silu" && *activation != "swish") {
     return unsupported("hidden_act", *activation, "\"silu\"");

@@ -11,10 +11,9 @@
 
 namespace headroom::trainer {
 
-// Fails on scaled rotary embeddings, activations other than SiLU, and attention windows shorter
-// than `sequence`, naming the key. Keys as in transformers' LlamaConfig, MistralConfig and
-// Qwen2Config.
-Status check_supported(const Json& config, const estimate::ModelConfig& model,
-                       std::uint64_t sequence);
+// Fails on scaled rotary embeddings, activations other than SiLU, and dropout within the model,
+// naming the key. Keys as in transformers' LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config and
+// Phi3Config.
+Status check_supported(const Json& config, const estimate::ModelConfig& model);
 
 }  // namespace headroom::trainer

@@ -4,7 +4,9 @@
 //
 // Samples are padded on the right. A padded key stands behind every real query, so the causal mask
 // already hides it, and no mask of its own is needed; what padded queries yield is dropped by the
-// loss, and their gradient is zero.
+// loss, and their gradient is zero. With a window of W, query i sees the keys i − W + 1 to i
+// (transformers' sliding_window_overlay); it needs no memory of its own, and `efficient` does not
+// compute what lies before a block's first window.
 //
 // Memory. N = batch·sequence rows, A heads, G key/value heads of D; S = sequence; wide = fp32 (fp64
 // for fp64). "Copies": for bf16 only, K, V [S,D] and blocks of rows [C,D] in fp32.
@@ -37,6 +39,9 @@ struct AttentionShape {
   std::int64_t heads = 0;
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
+  std::int64_t window = 0;  // Tokens that a query sees, its own included; 0: all before it.
+
+  bool windowed() const { return window > 0 && window < sequence; }
 };
 
 struct Qkv {

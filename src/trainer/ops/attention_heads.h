@@ -30,6 +30,15 @@ inline at::Tensor future_mask(std::int64_t rows) {
   return at::ones({rows, rows}, at::TensorOptions().dtype(at::kBool)).triu_(1);
 }
 
+// The same for a whole sample, with the keys in front of each query's window.
+inline at::Tensor hidden_mask(const AttentionShape& shape) {
+  if (!shape.windowed()) return future_mask(shape.sequence);
+  return at::ones({shape.sequence, shape.sequence}, at::TensorOptions().dtype(at::kBool))
+      .tril_(0)
+      .triu_(1 - shape.window)
+      .logical_not_();
+}
+
 // target = alpha · left · right, whatever target's strides; wide factors into a narrow target go
 // through a temporary of target's size.
 inline void write_product(const at::Tensor& target, const at::Tensor& left, const at::Tensor& right,

@@ -9,11 +9,11 @@ namespace {
 
 using allocator::Component;
 
-// scores [S, S] = softmax(scale · q · kᵀ), −∞ at the future.
-void causal_softmax(const at::Tensor& scores, const at::Tensor& q, const at::Tensor& k,
-                    const at::Tensor& future) {
+// scores [S, S] = softmax(scale · q · kᵀ), −∞ where a key is hidden.
+void masked_softmax(const at::Tensor& scores, const at::Tensor& q, const at::Tensor& k,
+                    const at::Tensor& hidden) {
   scores.addmm_(q, k.t(), 0, 1.0 / std::sqrt(static_cast<double>(q.size(1))));
-  scores.masked_fill_(future, -INFINITY);
+  scores.masked_fill_(hidden, -INFINITY);
   scores.sub_(scores.amax(1, /*keepdim=*/true)).exp_();
   scores.div_(scores.sum(1, /*keepdim=*/true));
 }
@@ -43,7 +43,7 @@ AttentionResult attention_math(const Qkv& in, const AttentionShape& shape) {
                          at::empty({shape.batch * shape.heads, length, length}, in.q.options())};
   const TagScope scope(Component::workspace);
   const at::ScalarType sums = wide(in.q.scalar_type());
-  const at::Tensor future = future_mask(length);
+  const at::Tensor hidden = hidden_mask(shape);
   at::Tensor copy;
   if (in.q.scalar_type() != sums) copy = at::empty({length, length}, in.q.options().dtype(sums));
   for_kv_heads(
@@ -52,7 +52,7 @@ AttentionResult attention_math(const Qkv& in, const AttentionShape& shape) {
         for (std::int64_t index = first; index < end; ++index) {
           const QueryHead head = query_head(in, result, shape, sample, index);
           const at::Tensor& weights = copy.defined() ? copy : head.saved;
-          causal_softmax(weights, widen(head.q), kv.k, future);
+          masked_softmax(weights, widen(head.q), kv.k, hidden);
           if (copy.defined()) head.saved.copy_(copy);
           write_product(head.out, weights, kv.v, 1);
         }

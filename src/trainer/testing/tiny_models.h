@@ -141,7 +141,8 @@ class ReferenceModel {
     at::Tensor x = weights_["model.embed_tokens.weight"].index({tokens});
     for (std::uint64_t i = 0; i < config_.layers; ++i) {
       const std::string prefix = fmt::format("model.layers.{}.", i);
-      x = x + attention(norm(x, prefix + "input_layernorm"), prefix + "self_attn.");
+      x = x +
+          attention(norm(x, prefix + "input_layernorm"), prefix + "self_attn.", config_.window(i));
       const at::Tensor n = norm(x, prefix + "post_attention_layernorm");
       x = x +
           linear(at::silu(linear(n, prefix + "mlp.gate_proj")) * linear(n, prefix + "mlp.up_proj"),
@@ -151,7 +152,7 @@ class ReferenceModel {
   }
 
   at::Tensor norm(const at::Tensor& x, const std::string& name) {
-    const at::Tensor variance = (x * x).mean(-1, true);
+    const at::Tensor variance = (x * x).mean(-1, /*keepdim=*/true);
     return x * at::rsqrt(variance + config_.rms_norm_eps) * weights_[name + ".weight"];
   }
 
@@ -177,20 +178,26 @@ class ReferenceModel {
     return x * both.cos() + turned * both.sin();
   }
 
-  at::Tensor attention(const at::Tensor& x, const std::string& prefix) {
+  at::Tensor attention(const at::Tensor& x, const std::string& prefix, std::uint64_t window) {
     const auto dim = static_cast<std::int64_t>(config_.head_dim);
     const std::int64_t length = x.size(0);
     const auto split = [&](const at::Tensor& rows) {
       return rows.view({length, -1, dim}).transpose(0, 1);
     };
     const auto group = static_cast<std::int64_t>(config_.heads / config_.kv_heads);
-    const at::Tensor q = rotate(split(linear(x, prefix + "q_proj")));
-    const at::Tensor k = rotate(split(linear(x, prefix + "k_proj"))).repeat_interleave(group, 0);
+    const auto normed = [&](const at::Tensor& heads, const char* name) {
+      return config_.qk_norm ? norm(heads, prefix + name) : heads;
+    };
+    const at::Tensor q = rotate(normed(split(linear(x, prefix + "q_proj")), "q_norm"));
+    const at::Tensor k =
+        rotate(normed(split(linear(x, prefix + "k_proj")), "k_norm")).repeat_interleave(group, 0);
     const at::Tensor v = split(linear(x, prefix + "v_proj")).repeat_interleave(group, 0);
-    const at::Tensor future = at::ones({length, length}, at::kBool).triu(1);
+    const at::Tensor distance = at::arange(length).unsqueeze(1) - at::arange(length);
+    at::Tensor hidden = distance < 0;
+    if (window > 0) hidden = hidden.logical_or(distance >= static_cast<std::int64_t>(window));
     const at::Tensor scores =
         at::matmul(q, k.transpose(1, 2)) / std::sqrt(static_cast<double>(dim));
-    const at::Tensor weights = at::softmax(scores.masked_fill(future, -INFINITY), -1);
+    const at::Tensor weights = at::softmax(scores.masked_fill(hidden, -INFINITY), -1);
     const at::Tensor out = at::matmul(weights, v).transpose(0, 1).reshape({length, -1});
     return linear(out, prefix + "o_proj");
   }

@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""headroom-train against transformers and PEFT on the CPU: tiny models with random weights, of every family it trains.
+
+    parity.py goldens FOLDER [FAMILY ...]   writes FOLDER/FAMILY: config.json, model.safetensors, golden.json
+    parity.py compare PROGRAM [FAMILY ...]  trains each with PROGRAM (headroom-train) and with transformers, in full and
+                                            with LoRA, for 50 steps, and has them read what PROGRAM wrote
+
+Run it in the environment that tools/venv makes. src/trainer/parity_test.cpp reads the goldens.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import torch
+import transformers
+from peft import PeftModel
+
+STEPS = 50
+LOSS_TOLERANCE = 1e-4  # Of every step's loss.
+LOADED_TOLERANCE = 1e-5  # Of the loss before the first step, and of the logits of a merged adapter.
+
+SHARED = dict(hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+              head_dim=8, vocab_size=32, max_position_embeddings=64, tie_word_embeddings=False, pad_token_id=None,
+              bos_token_id=None, eos_token_id=None)
+# The second layer of those with windows sees only six tokens.
+FAMILIES = {
+    "llama": (transformers.LlamaConfig, SHARED | dict(attention_bias=True, mlp_bias=True)),
+    "qwen2": (transformers.Qwen2Config, SHARED | dict(tie_word_embeddings=True)),
+    "qwen2-window": (transformers.Qwen2Config,
+                     SHARED | dict(use_sliding_window=True, sliding_window=6, max_window_layers=1)),
+    "qwen3": (transformers.Qwen3Config, SHARED | dict(rope_parameters={"rope_type": "default", "rope_theta": 1e6})),
+    "qwen3-tied-bias": (transformers.Qwen3Config, SHARED | dict(tie_word_embeddings=True, attention_bias=True)),
+    "phi3": (transformers.Phi3Config, {key: value for key, value in SHARED.items() if key != "head_dim"}),
+    "mistral": (transformers.MistralConfig, SHARED | dict(sliding_window=6)),
+}
+
+
+def make_model(family):
+    """Every weight far from its initial value, so that no term is left out of what is compared."""
+    kind, settings = FAMILIES[family]
+    torch.manual_seed(5)
+    model = transformers.AutoModelForCausalLM.from_config(kind(**settings), attn_implementation="eager")
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            weight.normal_(1 if name.endswith("norm.weight") else 0, 0.2)
+    return model.float()
+
+
+def make_samples(lengths):
+    generator = torch.Generator().manual_seed(3)
+    return [torch.randint(1, SHARED["vocab_size"], (length,), generator=generator).tolist() for length in lengths]
+
+
+def make_batch(samples):
+    longest = max(map(len, samples))
+    pad = [longest - len(sample) for sample in samples]
+    return dict(input_ids=torch.tensor([sample + [0] * n for sample, n in zip(samples, pad)]),
+                attention_mask=torch.tensor([[1] * len(sample) + [0] * n for sample, n in zip(samples, pad)]),
+                labels=torch.tensor([sample + [-100] * n for sample, n in zip(samples, pad)]))
+
+
+def train(model, samples, steps, learning_rate=1e-2, schedule="constant", warmup=0, max_norm=None):
+    """Losses and gradient norms of steps on all samples at once."""
+    model.train()
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=learning_rate, weight_decay=0.01)
+    scheduler = transformers.get_scheduler(schedule, optimizer, num_warmup_steps=warmup, num_training_steps=steps)
+    batch, losses, norms = make_batch(samples), [], []
+    for _ in range(steps):
+        loss = model(**batch).loss
+        loss.backward()
+        norms.append(torch.nn.utils.clip_grad_norm_(trained, max_norm or float("inf")).item())
+        optimizer.step()
+        scheduler.step()
+        optimizer.zero_grad()
+        losses.append(loss.item())
+    return losses, norms
+
+
+def write_goldens(folder, families):
+    for family in families:
+        place = pathlib.Path(folder) / family
+        model = make_model(family)
+        model.save_pretrained(place)
+        samples = make_samples([20, 13, 7])
+        with torch.no_grad():
+            logits = model(torch.tensor([samples[0]])).logits[0]
+        golden = {"samples": samples, "logits": [[round(x, 7) for x in row] for row in logits.tolist()]}
+        golden["losses"], golden["norms"] = train(model, samples, 5)
+        (place / "golden.json").write_text(json.dumps(golden) + "\n")
+        (place / "generation_config.json").unlink(missing_ok=True)
+        print(f"{place}: loss {golden['losses'][0]:.6f} to {golden['losses'][-1]:.6f}")
+
+
+def run_headroom(program, folder, output, *settings):
+    """headroom-train on FOLDER/model with all samples in one micro-batch; its losses, norms and output folder."""
+    lines = ["model.config = \"model\"", "compute.dtype = \"fp32\"", "engine.kind = \"headroom\"",
+             "data.path = \"ids.txt\"", "data.kind = \"tokens\"", "batch.micro = 6", "batch.sequence = 32",
+             "device.capacity = \"256MiB\"", *settings]
+    (folder / "job.toml").write_text("\n".join(lines) + "\n")
+    ran = subprocess.run([program, folder / "job.toml", "--output", folder / output, "--quiet"], capture_output=True,
+                         text=True)
+    if ran.returncode != 0:
+        sys.exit(f"headroom-train: exit {ran.returncode}\n{ran.stderr}")
+    steps = [json.loads(line) for line in (folder / output / "metrics.jsonl").read_text().splitlines()]
+    return [step["loss"] for step in steps], [step["gradient_norm"] for step in steps], folder / output
+
+
+def farthest(left, right):
+    assert len(left) == len(right), (len(left), len(right))
+    return max(abs(a - b) for a, b in zip(left, right))
+
+
+def logits_of(model, samples):
+    with torch.no_grad():
+        return [model.eval()(torch.tensor([sample])).logits for sample in samples]
+
+
+def difference(left, right):
+    return max((a - b).abs().max().item() for a, b in zip(left, right))
+
+
+def compare_full(program, folder, samples, schedule):
+    settings = [f"data.epochs = {STEPS}", "optimizer.learning_rate = 1e-2"]
+    wanted = dict(learning_rate=1e-2)
+    if schedule:
+        settings += ["optimizer.schedule = \"cosine\"", "optimizer.warmup_steps = 5", "optimizer.max_grad_norm = 0.5"]
+        wanted |= dict(schedule="cosine", warmup=5, max_norm=0.5)
+    losses, norms, output = run_headroom(program, folder, "full-cosine" if schedule else "full", *settings)
+    model = load(folder / "model")
+    expected, expected_norms = train(model, samples, STEPS, **wanted)
+    return {"losses": farthest(losses, expected), "norms": farthest(norms, expected_norms),
+            "logits after": difference(logits_of(load(output), samples), logits_of(model, samples))}
+
+
+def load(folder):
+    return transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+
+
+def compare_lora(program, folder, samples):
+    lora = ["method.kind = \"lora\"", "method.rank = 4", "method.alpha = 8"]
+    if "Phi3" in (folder / "model" / "config.json").read_text():
+        lora.append("method.targets = [\"o\", \"down\"]")
+    # A rate of 0 shows the adapter that the run begins with.
+    _, _, start = run_headroom(program, folder, "lora-start", "data.epochs = 1", "optimizer.learning_rate = 0", *lora)
+    # At 1e-2 AdamW makes steps of that size from gradients that are all rounding: after 40 of them transformers in fp32
+    # and in fp64 are 3e-5 apart as well.
+    losses, norms, output = run_headroom(program, folder, "lora", f"data.epochs = {STEPS}",
+                                         "optimizer.learning_rate = 1e-3", *lora)
+    model = PeftModel.from_pretrained(load(folder / "model"), start, is_trainable=True)
+    expected, expected_norms = train(model, samples, STEPS, learning_rate=1e-3)
+    written = PeftModel.from_pretrained(load(folder / "model"), output)
+    ours, theirs = logits_of(written, samples), logits_of(model, samples)
+    merged = logits_of(written.merge_and_unload(), samples)
+    return {"losses": farthest(losses, expected), "norms": farthest(norms, expected_norms),
+            "logits after": difference(ours, theirs), "merged": difference(merged, ours)}
+
+
+def compare_untrained(program, folder, samples):
+    """The loss of a run that changes nothing."""
+    losses, _, output = run_headroom(program, folder, "same", "data.epochs = 1", "optimizer.learning_rate = 0")
+    with torch.no_grad():
+        expected = load(folder / "model")(**make_batch(samples)).loss.item()
+    return {"loss before training": abs(losses[0] - expected)}
+
+
+def compare(program, families):
+    bad = 0
+    for family in families:
+        with tempfile.TemporaryDirectory(prefix="headroom-parity-") as scratch:
+            folder = pathlib.Path(scratch)
+            make_model(family).save_pretrained(folder / "model")
+            samples = make_samples([32, 21, 9, 30, 2, 17])
+            (folder / "ids.txt").write_text("\n".join(" ".join(map(str, sample)) for sample in samples) + "\n")
+            found = {"untrained": compare_untrained(program, folder, samples),
+                     "full": compare_full(program, folder, samples, False),
+                     "full, cosine, clipped": compare_full(program, folder, samples, True),
+                     "lora": compare_lora(program, folder, samples)}
+        for run, differences in found.items():
+            good = differences.get("losses", 0) <= LOSS_TOLERANCE and max(
+                differences.get("loss before training", 0), differences.get("merged", 0)) <= LOADED_TOLERANCE
+            bad += not good
+            print(f"{'ok ' if good else 'BAD'} {family:16} {run:22} "
+                  + ", ".join(f"{what} {value:.1e}" for what, value in differences.items()), flush=True)
+    return bad
+
+
+def main(words):
+    if len(words) < 2 or words[0] not in ("goldens", "compare"):
+        sys.exit(__doc__)
+    families = words[2:] or list(FAMILIES)
+    unknown = [family for family in families if family not in FAMILIES]
+    if unknown:
+        sys.exit(f"parity.py: expected families of {', '.join(FAMILIES)}; found {', '.join(unknown)}")
+    torch.set_num_threads(1)
+    if words[0] == "compare":
+        sys.exit(1 if compare(pathlib.Path(words[1]).resolve(), families) else 0)
+    write_goldens(words[1], families)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
