@@ -124,10 +124,10 @@ bool IterationFinder::repeats(Comparison& compared) const {
   return *compared.repeats;
 }
 
-bool IterationFinder::is_worth_it(const IterationPeriod& wider, bool repeats) {
+bool IterationFinder::is_worth_it(const IterationPeriod& wider, bool repeats) const {
   if (wider.allocations() > most_wider_blocks) return false;
   if (repeats) return wider.inner() <= most_inner;
-  return wider.is_steady() && wider.inner() <= most_inner_of_varying_lengths;
+  return !is_planned_ && wider.is_steady() && wider.inner() <= most_inner_of_varying_lengths;
 }
 
 bool IterationFinder::ends_iteration(Border& border) {

@@ -46,6 +46,10 @@ class IterationFinder {
   // Whether last() is the first of a wider kind. The narrower iterations inside it will not be
   // found again while the wider kind goes on.
   bool is_wider() const { return is_wider_; }
+  // Tells whether there are plans for the iterations found so far. As long as there are, a wider
+  // kind is taken only if it repeats. Where lengths vary, the narrower ones have few kinds, each of
+  // which comes again soon; an evaluation after every ten steps would make it one in ten.
+  void set_planned(bool is_planned) { is_planned_ = is_planned; }
 
   // Returns the number of the allocation, which its note_free() needs. `bytes` is the rounded size.
   std::uint64_t note_allocate(std::uint64_t bytes, StreamId stream) {
@@ -108,7 +112,7 @@ class IterationFinder {
   bool is_large(const Border& border, const IterationPeriod::Stretch& stretch,
                 std::uint64_t height) const;
   bool ends_iteration(Border& border);
-  static bool is_worth_it(const IterationPeriod& wider, bool repeats);
+  bool is_worth_it(const IterationPeriod& wider, bool repeats) const;
   Comparison with_what_came_before(std::uint64_t blocks, bool is_wider) const;
   bool repeats(Comparison& compared) const;
   bool is_within_a_wider() const;
@@ -136,6 +140,7 @@ class IterationFinder {
   std::uint64_t end_ = 0;          // The number of the first allocation after the last iteration.
   mutable Comparison comparison_;  // Of last().
   bool is_wider_ = false;
+  bool is_planned_ = false;
 };
 
 }  // namespace headroom::allocator

@@ -19,6 +19,9 @@ constexpr std::uint64_t common_waste = 64;
 
 enum class Match : std::uint8_t { none, room, exact };
 
+// How well a plan matches, and whether it is of the kind that is expected.
+using Rank = std::pair<Match, bool>;
+
 // Compares the plan's first allocations with those of `begun` and one more request.
 Match compare(const Plan& plan, std::span<const IterationBlock> begun, std::uint64_t bytes,
               StreamId stream) {
@@ -128,14 +131,18 @@ PlanPointer PlanBook::alike(const Iteration& iteration) const {
 }
 
 PlanPointer PlanBook::choose(std::span<const IterationBlock> begun, std::uint64_t bytes,
-                             StreamId stream, const Piece& piece) {
+                             StreamId stream, const Piece& piece, const Iteration* expected) {
   std::size_t best = plans_.size();
+  Rank best_rank;
   for (std::size_t i = plans_.size(); i-- > 0;) {
     const Plan& plan = *plans_[i];
     if (plan.bytes() > piece.bytes || plan.stream() != piece.stream) continue;
     const Match match = compare(plan, begun, bytes, stream);
-    if (match == Match::exact) return use(i);
-    if (match == Match::room && best == plans_.size()) best = i;
+    if (match == Match::none) continue;
+    const Rank rank = {match, expected != nullptr && same_shape(plan.iteration(), *expected)};
+    if (best != plans_.size() && rank <= best_rank) continue;
+    best = i;
+    best_rank = rank;
   }
   return best == plans_.size() ? nullptr : use(best);
 }

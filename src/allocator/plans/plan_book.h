@@ -40,13 +40,14 @@ class PlanBook {
   PlanPointer alike(const Iteration& iteration) const;
   // Chooses the plan for an iteration that began with `begun` and goes on with this request, among
   // those that fit into the piece and are for its stream. Prefers a plan of exactly these sizes to
-  // one with room to spare, then the one used last. Null if there is none.
+  // one with room to spare, then one of the shape of `expected`, which may be null, and then the
+  // one used last. Null if there is none.
   struct Piece {
     std::uint64_t bytes = 0;
     StreamId stream = 0;
   };
   PlanPointer choose(std::span<const IterationBlock> begun, std::uint64_t bytes, StreamId stream,
-                     const Piece& piece);
+                     const Piece& piece, const Iteration* expected = nullptr);
 
   bool is_empty() const { return plans_.empty(); }
   std::uint64_t bytes() const;  // What the largest plan needs.

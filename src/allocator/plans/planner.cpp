@@ -14,6 +14,10 @@ namespace {
 // A wait of so many iterations does not end in practice, so it need not grow further.
 constexpr std::uint64_t max_backoff = 1U << 20U;
 
+// A plan is wanted for so many iterations after a miss. A job that has gone on without one has no
+// use for it.
+constexpr std::uint64_t most_patience = 16;
+
 // The limit on searches for a plan in one iteration. Without it an iteration of an unknown kind
 // would be compared with all plans again and again.
 constexpr std::uint32_t max_choices = 8;
@@ -29,11 +33,6 @@ constexpr std::uint64_t least_repeated = 128;
 // Where iterations differ, pages are moved for a piece if they are at most 1/moved_part of those
 // that repairs moved since the last one.
 constexpr std::uint64_t moved_part = 2;
-
-void shrink_to(Iteration& smallest, const Iteration& iteration) {
-  for (std::size_t i = 0; i < smallest.size(); ++i)
-    smallest[i].bytes = std::min(smallest[i].bytes, iteration[i].bytes);
-}
 
 }  // namespace
 
@@ -75,7 +74,7 @@ void Planner::choose(std::uint64_t bytes, StreamId stream, bool is_first) {
   const bool is_in_step = follower_->next() == begun.size() && follower_->can_change();
   if (is_in_step && choices_ < max_choices) {
     ++choices_;
-    if (follow(book_.choose(begun, bytes, stream, piece()), begun.size())) return;
+    if (follow(choose_from_book(begun, bytes, stream), begun.size())) return;
   }
   // Blocks of an unplanned iteration could stay in the piece for a long time.
   if (!core_->breaks_up_well() && follower_->deviations() > most_deviations) is_unknown_ = true;
@@ -88,7 +87,14 @@ void Planner::choose(std::uint64_t bytes, StreamId stream, bool is_first) {
   // any request may be the first of the next one. This is assumed only if plans were right before.
   // Otherwise a part of an iteration could be taken for a whole one, and blocks that last would get
   // into the piece.
-  is_unknown_ = !has_served_ || !follow(book_.choose({}, bytes, stream, piece()), 0);
+  is_unknown_ = !has_served_ || !follow(choose_from_book({}, bytes, stream), 0);
+}
+
+PlanPointer Planner::choose_from_book(std::span<const IterationBlock> begun, std::uint64_t bytes,
+                                      StreamId stream) {
+  const IterationKinds::Kind* expected = kinds_.expected();
+  return book_.choose(begun, bytes, stream, piece(),
+                      expected != nullptr ? &expected->smallest : nullptr);
 }
 
 bool Planner::follow(PlanPointer plan, std::size_t next) {
@@ -109,10 +115,11 @@ std::uint64_t Planner::misses() const {
 // Whether a plan is worth its piece. If the piece cannot be broken up without loss, the iteration
 // must be likely to come again; a few blocks that repeat a few times are most often only a part of
 // one.
-bool Planner::is_likely_to_come_again() const {
+bool Planner::is_likely_to_come_again(const IterationKinds::Kind& kind) const {
   if (core_->breaks_up_well()) return true;
-  const bool comes_again = alike_ > 1 || finder_.repeats();
-  return comes_again && std::max<std::uint64_t>(alike_, 2) * smallest_.size() >= least_repeated;
+  const bool comes_again = kind.count > 1 || finder_.repeats();
+  return comes_again &&
+         std::max<std::uint64_t>(kind.count, 2) * kind.smallest.size() >= least_repeated;
 }
 
 void Planner::at_border() {
@@ -123,20 +130,17 @@ void Planner::at_border() {
   const MissCounts& all = core_->counts();
   const bool missed = counts_.iterations == 1 ? all.repairs + all.flushes > 0 : misses() > misses_;
   misses_ = misses();
-  is_wanted_ = (is_wanted_ || missed) && !core_->is_at_ease();
+  if (missed) last_miss_ = counts_.iterations;
+  const bool is_recent = counts_.iterations <= last_miss_ + most_patience;
+  is_wanted_ = (missed || (is_wanted_ && is_recent)) && !core_->is_at_ease();
   if (finder_.is_wider()) leave_narrower();
   is_border_ = true;
-  if (same_shape(smallest_, finder_.last())) {
-    shrink_to(smallest_, finder_.last());
-    ++alike_;
-  } else {
-    smallest_ = finder_.last();
-    alike_ = 1;
-  }
+  const IterationKinds::Kind& kind = kinds_.note(finder_.last());
   collect_plan();
   const bool is_known = book_.find(finder_.last()) != nullptr;
-  if (!is_known && is_wanted_ && !job_ && is_likely_to_come_again()) start_job();
+  if (!is_known && is_wanted_ && !job_ && is_likely_to_come_again(kind)) start_job(kind);
   collect_plan();
+  finder_.set_planned(!book_.is_empty());
   choices_ = 0;
   is_unknown_ = false;
   if (follower_) {
@@ -175,10 +179,10 @@ void Planner::leave_narrower() {
 
 // Has one plan computed at a time. A job whose iterations all differ would otherwise queue plans
 // without end.
-void Planner::start_job() {
+void Planner::start_job(const IterationKinds::Kind& kind) {
   job_ = std::make_shared<Job>();
   job_->iteration = finder_.last();
-  job_->smallest = smallest_;
+  job_->smallest = kind.smallest;
   job_->known = book_.alike(finder_.last());
   job_->least_bytes = core_->least_planned_bytes();
   const auto work = [job = job_] {

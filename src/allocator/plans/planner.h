@@ -13,10 +13,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "allocator/places/core.h"
 #include "allocator/plans/iteration_finder.h"
+#include "allocator/plans/iteration_kinds.h"
 #include "allocator/plans/plan_book.h"
 #include "allocator/plans/plan_follower.h"
 
@@ -82,15 +84,17 @@ class Planner {
   std::optional<Slot> take_slot(std::uint64_t bytes, StreamId stream);
   void at_border();
   void leave_narrower();
-  void start_job();
+  void start_job(const IterationKinds::Kind& kind);
   void collect_plan();
   void adopt();
   void choose(std::uint64_t bytes, StreamId stream, bool is_first);
+  PlanPointer choose_from_book(std::span<const IterationBlock> begun, std::uint64_t bytes,
+                               StreamId stream);
   bool follow(PlanPointer plan, std::size_t next);
   bool is_kept(bool is_known, bool missed);
   void drop_idle_plan();
   void back_off();
-  bool is_likely_to_come_again() const;
+  bool is_likely_to_come_again(const IterationKinds::Kind& kind) const;
   bool is_worth_moving(std::uint64_t bytes, StreamId stream);
   std::uint64_t misses() const;
   PlanBook::Piece piece() const;
@@ -102,17 +106,15 @@ class Planner {
   std::unique_ptr<PlanFollower> follower_;
   SegmentId piece_ = no_segment;
   PlanBook book_;
-  // The last iteration, with each block as small as in any of the run of iterations of the same
-  // shape that ends with it; and how many these are.
-  Iteration smallest_;
-  std::uint64_t alike_ = 0;
+  IterationKinds kinds_;
   bool has_served_ = false;        // An iteration followed a plan since the piece was taken.
   bool is_unknown_ = false;        // This iteration has no plan, so the piece is left alone.
   bool is_border_ = false;         // The next allocation is the first of an iteration.
   std::uint32_t choices_ = 0;      // How often a plan was looked for in this iteration.
   std::uint64_t misses_ = 0;       // The core's misses when the last iteration ended.
   std::uint64_t moved_pages_ = 0;  // Pages that the core had moved when a piece was last taken.
-  bool is_wanted_ = false;         // There was a miss since a piece was last taken.
+  std::uint64_t last_miss_ = 0;    // The last iteration that had a miss.
+  bool is_wanted_ = false;         // There was a miss lately, since a piece was last taken.
   std::uint64_t wait_ = 0;         // Iterations to let pass before taking a piece again.
   std::uint64_t backoff_ = 1;      // What wait_ becomes when a plan fails next.
   PlanCounts counts_;

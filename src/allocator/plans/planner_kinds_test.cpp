@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "allocator/plans/planner.h"
@@ -111,6 +112,51 @@ TEST(PlannerKinds, an_iteration_is_recognised_by_how_it_begins_where_its_border_
   core.finds.clear();
   player.step();
   EXPECT_TRUE(core.finds.empty());
+}
+
+// An evaluation comes again, but never twice in a row.
+TEST(PlannerKinds, without_virtual_memory_a_kind_that_comes_again_after_others_is_planned) {
+  ScriptedCore core(false);
+  Player player(core, {});
+  player.load();
+  const auto evaluate = [&] {
+    for (int i = 0; i < 3; ++i) player.step(2 * mib);
+    std::vector<std::size_t> live;
+    for (int i = 0; i < 70; ++i) live.push_back(player.allocate(3 * mib));
+    core.miss();
+    while (!live.empty()) {
+      player.free(live.back());
+      live.pop_back();
+    }
+  };
+  const auto round = [&](const std::function<void()>& middle) {
+    for (int i = 0; i < 5; ++i) player.step(2 * mib, middle);
+    evaluate();
+  };
+  for (int i = 0; i < 3; ++i) round([&] { core.miss(); });
+  core.finds.clear();
+  const std::uint64_t planned = player.counts().planned;
+  round({});
+  round({});
+  EXPECT_GE(player.counts().planned - planned, 2U * 70) << "the evaluations are planned as well";
+}
+
+TEST(PlannerKinds, a_job_that_goes_on_without_misses_gets_no_plan) {
+  ScriptedCore core(true);
+  Player player(core, {});
+  player.load();
+  core.to_move = 100;
+  player.step(mib, [&] { core.miss(8); });
+  std::uint64_t unit = 70 * 16 * kib;
+  const auto other_step = [&] { player.step(unit += 32 * kib); };
+  for (int i = 0; i < 24; ++i) other_step();
+  ASSERT_FALSE(player.planner().has_plan()) << "more pages would move than repairs moved";
+  core.to_move = 0;
+  for (int i = 0; i < 4; ++i) other_step();
+  EXPECT_FALSE(player.planner().has_plan()) << "the miss was long ago";
+  player.step(unit, [&] { core.miss(8); });
+  for (int i = 0; i < 2; ++i) other_step();
+  EXPECT_TRUE(player.planner().has_plan());
 }
 
 }  // namespace
