@@ -43,9 +43,18 @@ IterationKinds::Kind& IterationKinds::arrive(const Iteration& iteration) {
     blocks += kinds_[kinds_.size() - 1 - kept].smallest.size();
     if (blocks > most_kept_blocks) break;
   }
-  kinds_.erase(kinds_.begin(), kinds_.end() - static_cast<std::ptrdiff_t>(kept));
+  forget_all_but(kept);
   kinds_.push_back({iteration, 1, ++next_number_, {}});
   return kinds_.back();
+}
+
+// A job whose evaluations all differ has no end of kinds: nothing may stay of those forgotten.
+void IterationKinds::forget_all_but(std::size_t kept) {
+  const auto first_kept = kinds_.end() - static_cast<std::ptrdiff_t>(kept);
+  for (auto gone = kinds_.begin(); gone != first_kept; ++gone) {
+    for (auto kind = first_kept; kind != kinds_.end(); ++kind) kind->followers.erase(gone->number);
+  }
+  kinds_.erase(kinds_.begin(), first_kept);
 }
 
 const IterationKinds::Kind* IterationKinds::expected() const {

@@ -20,7 +20,8 @@ class IterationKinds {
     Iteration smallest;       // Each block as small as it was seen.
     std::uint64_t count = 0;  // How often it came.
     std::uint64_t number = 0;
-    // The numbers of the kinds that came after it, and how often each of them did.
+    // The numbers of the kinds that came after it, and how often each of them did. Only of kinds
+    // that are not forgotten.
     std::map<std::uint64_t, std::uint64_t> followers;
   };
 
@@ -32,6 +33,7 @@ class IterationKinds {
 
  private:
   Kind& arrive(const Iteration& iteration);
+  void forget_all_but(std::size_t kept);
 
   std::vector<Kind> kinds_;  // The one that came last is at the end.
   std::uint64_t next_number_ = 0;

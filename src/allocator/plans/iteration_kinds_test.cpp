@@ -30,6 +30,14 @@ TEST(IterationKinds, the_kinds_that_did_not_come_for_longest_are_forgotten) {
   EXPECT_EQ(kinds.note(iteration(1, 512)).count, 1U);
 }
 
+TEST(IterationKinds, nothing_stays_of_a_kind_that_is_forgotten) {
+  IterationKinds kinds;
+  for (std::uint32_t blocks = 2; blocks < 100; ++blocks) {
+    kinds.note(iteration(blocks, 512));
+    EXPECT_LE(kinds.note(iteration(1, 512)).followers.size(), 8U);
+  }
+}
+
 TEST(IterationKinds, what_came_most_often_after_the_last_kind_is_expected) {
   IterationKinds kinds;
   EXPECT_EQ(kinds.expected(), nullptr);
