@@ -144,11 +144,11 @@ std::map<std::string, std::string> variables_beside(const std::string& folder) {
   return variables;
 }
 
-// An image's name that says itself what is in it keeps its variables: advice is written back.
 void fill_in_image(DescribedService& service, const std::map<std::string, std::string>& variables) {
   auto& image = service.settings.image;
   if (!image || service.kind != deploy::FileKind::compose) return;
-  if (image->find('$') == std::string::npos || image->find("rocm") != std::string::npos) return;
+  if (image->find('$') == std::string::npos) return;
+  service.written_image = *image;
   image = deploy::fill_in_variables(*image, variables);
 }
 

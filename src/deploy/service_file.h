@@ -19,6 +19,7 @@ struct DescribedService {
   FileKind kind = FileKind::quadlet;
   Settings settings;
   std::size_t image_line = 0;  // From 1; 0: the file names no image.
+  std::string written_image;   // With variables that were filled in since; empty: there are none.
   // The command or the words of it; empty where the file names none, or switches it off.
   std::optional<std::string> health;
   // Keys in [Container] that belong in [Service]: Podman's generator refuses the whole file then

@@ -137,7 +137,9 @@ class Judge {
   }
 
   static std::string for_cpu(const DescribedService& service, const std::string& image) {
-    const std::string other = image_without_rocm(image);
+    // What is written back keeps its variables, where they are not what says rocm.
+    std::string other = image_without_rocm(service.written_image);
+    if (other.empty()) other = image_without_rocm(image);
     std::string words = "use the image's build for the CPU, usually the tag without \"rocm\"";
     if (other.empty()) return words;
     return fmt::format("{} ({}{})", words,
