@@ -14,8 +14,8 @@ namespace headroom::cli {
 // where no GPU is found, or its limits cannot be read.
 Result<estimate::PresentGpu> find_present_gpu(const std::string& root, const Context& context);
 
-// Fails with invalid where a machine is named and the job does not ask for its GPU: the folder would
-// be passed over in silence.
+// Fails with invalid where a machine is named and the job does not ask for its GPU: the folder
+// would be passed over in silence.
 Result<void> expect_root_is_used(const estimate::Job& job, const std::string& root);
 
 // The device that a job is planned for. This machine's GPU is looked at only where the job asks for
