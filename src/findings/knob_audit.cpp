@@ -120,20 +120,14 @@ class Audit {
   bool judge_value(Item& item) {
     const auto problem = check_value(*item.row, item.judged.value, size_);
     if (!problem) return false;
-    if (problem->fault == ValueFault::too_large) {
+    if (problem->fault == ValueFault::too_large || problem->fault == ValueFault::too_small) {
       if (item.meaning->limit) {
-        conclude(item, KnobVerdict::dangerous,
-                 problem->why + "; a job that relies on it fills the RAM",
+        conclude(item, KnobVerdict::dangerous, problem->why,
                  "set it below the RAM, with a reserve for the system");
       } else if (item.meaning->scale == "vram") {
         conclude(item, KnobVerdict::no_effect, problem->why, "remove it, or choose less");
       }
       return is_concluded(item);
-    }
-    if (problem->fault == ValueFault::too_small) {
-      conclude(item, KnobVerdict::dangerous, problem->why + "; jobs get nearly nothing",
-               "remove it, or write the amount that is meant");
-      return true;
     }
     const bool word = problem->fault == ValueFault::not_a_word;
     std::string advice = word ? advice_for_word(item) : instead(item);

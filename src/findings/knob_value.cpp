@@ -63,10 +63,13 @@ std::optional<ValueProblem> check_amount(const Knob& knob, double number, Bytes 
                     knob.name, unit_words(knob.unit), amount(asked), to_string(machine),
                     unit_words(other), amount(meant)));
   }
-  return ValueProblem{
-      small ? ValueFault::too_small : ValueFault::too_large,
-      fmt::format("it asks for {}, and the machine has {}", amount(asked), to_string(machine)),
-      std::nullopt};
+  const std::string_view then = small        ? "; jobs get nearly nothing"
+                                : knob.limit ? "; a job that relies on it fills the RAM"
+                                             : "";
+  return ValueProblem{small ? ValueFault::too_small : ValueFault::too_large,
+                      fmt::format("it asks for {}, and the machine has {}{}", amount(asked),
+                                  to_string(machine), then),
+                      std::nullopt};
 }
 
 std::optional<ValueProblem> check_range(const Knob& knob, double number) {
