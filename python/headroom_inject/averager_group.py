@@ -204,7 +204,8 @@ class AveragerGroup(dist.ProcessGroup):
                 while not store.check([key]):  # A get() that waits would keep this rank's own messages back.
                     if time.monotonic() > until:
                         raise RuntimeError(f"headroom: recv: expected {_shapes(tensors)} from rank {source} within "
-                                           f"{self._timeout_s:g} s, found nothing")
+                                           f"{self._timeout_s:g} s, found nothing; see that it sends, or give "
+                                           "init_process_group a longer timeout")
                     time.sleep(POLL_S)
                 shapes, _, data = bytes(store.get(key)).partition(b"\n")
                 store.delete_key(key)

@@ -41,14 +41,10 @@ std::string shorten_path(const std::string& path) {
   return (path.starts_with('/') ? "/" : "") + join(parts, "/");
 }
 
-// Its name is known when the service starts, and not before.
-bool varies(const Elsewhere& place) {
-  return place.file.empty() || place.file.find_first_of("%$") != std::string::npos;
-}
-
 void name_from(const std::string& folder, std::vector<Elsewhere>& places) {
   for (Elsewhere& one : places) {
-    if (varies(one) || one.file.front() == '/') continue;
+    const bool varies = one.file.empty() || one.file.front() == '%' || one.file.front() == '$';
+    if (varies || one.file.front() == '/') continue;
     one.file = shorten_path(folder + one.file);
   }
 }
@@ -112,20 +108,26 @@ void build(DescribedService& service, Bases& bases) {
   }
 }
 
+Result<std::vector<facts::Setting>> read_variable_file(const std::string& path) {
+  HEADROOM_TRY(const std::string text, machine::read_file(path, largest_file));
+  return facts::parse_snippet(facts::Text(text, facts::Source{path, 0, ""}), facts::Scope::given);
+}
+
 // Gives the service what its files of variables say; the last one wins.
 void read_variables(DescribedService& service) {
   for (std::size_t i = service.elsewhere.size(); i-- > 0;) {
     Elsewhere& place = service.elsewhere[i];
-    if (!place.holds_variables() || !place.can_be_read() || varies(place)) continue;
-    const auto text = machine::read_file(place.file, largest_file);
-    const bool absent = !text && text.error().code == Errc::not_found;
-    if (text) {
-      const facts::Text file(*text, facts::Source{place.file, 0, ""});
-      deploy::take_variables(service, i, facts::parse_snippet(file, facts::Scope::given));
+    // What a variable names is known when the service starts, and not before.
+    const bool varies = place.file.find('$') != std::string::npos;
+    if (!place.holds_variables() || !place.can_be_read() || varies) continue;
+    const auto variables = read_variable_file(place.file);
+    const bool absent = !variables && variables.error().code == Errc::not_found;
+    if (variables) {
+      deploy::take_variables(service, i, *variables);
     } else if (absent && place.optional) {
       deploy::take_variables(service, i, {});
     } else {
-      place.why = reason_of(text.error(), place.file);
+      place.why = reason_of(variables.error(), place.file);
       place.refused = absent;
     }
   }
@@ -134,13 +136,9 @@ void read_variables(DescribedService& service) {
 // Those of the file .env in the folder, which compose reads by itself.
 std::map<std::string, std::string> variables_beside(const std::string& folder) {
   std::map<std::string, std::string> variables;
-  const std::string path = folder + ".env";
-  const auto text = machine::read_file(path, largest_file);
-  if (!text) return variables;
-  const facts::Text file(*text, facts::Source{path, 0, ""});
-  for (const facts::Setting& one : facts::parse_snippet(file, facts::Scope::given)) {
-    variables[one.name] = one.value;
-  }
+  const auto read = read_variable_file(folder + ".env");
+  if (!read) return variables;
+  for (const facts::Setting& one : *read) variables[one.name] = one.value;
   return variables;
 }
 

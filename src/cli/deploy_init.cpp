@@ -59,10 +59,9 @@ std::string likely_service(const std::string& path, std::string_view text,
   const auto described = deploy::read_service_file(path, text);
   if (!described) return names.front();
   for (const deploy::DescribedService& one : *described) {
-    const std::string image = to_lower(one.settings.image.value_or(""));
-    if (image.find("rocm") != std::string::npos || deploy::is_given(one.settings, "/dev/kfd")) {
-      return one.name;
-    }
+    const bool asks =
+        deploy::is_for_rocm(one.settings) || deploy::is_given(one.settings, "/dev/kfd");
+    if (asks) return one.name;
   }
   return names.front();
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "deploy/compose_edit.h"
 #include "deploy/unit_edit.h"
 #include "deploy/unit_text.h"
@@ -64,6 +65,10 @@ Error changed_more(const EditTarget& target) {
 }
 
 }  // namespace
+
+bool is_for_rocm(const Settings& settings) {
+  return settings.image && to_lower(*settings.image).find("rocm") != std::string::npos;
+}
 
 bool is_given(const Settings& settings, std::string_view device) {
   const auto& given = settings.devices;

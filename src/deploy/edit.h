@@ -41,6 +41,9 @@ struct Settings {
 // Whether the service is given this device, or something in this folder of devices, of the host.
 bool is_given(const Settings& settings, std::string_view device);
 
+// Whether the image's name says that it is a build for ROCm.
+bool is_for_rocm(const Settings& settings);
+
 // Where a setting goes. Newer quadlet keys are only used where the Podman that reads them has them.
 struct EditTarget {
   FileKind kind = FileKind::unit;

@@ -14,10 +14,6 @@ namespace {
 
 using Answer = ServiceRemark::Answer;
 
-bool is_for_rocm(const Settings& settings) {
-  return settings.image && to_lower(*settings.image).find("rocm") != std::string::npos;
-}
-
 bool concerns_a_gpu(const DescribedService& service) {
   const Settings& settings = service.settings;
   const bool for_cuda = settings.image && parse_image_claim(*settings.image).cuda;

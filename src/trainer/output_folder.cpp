@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "trainer/atomic_file.h"
@@ -21,6 +22,10 @@ constexpr std::uint64_t header_bytes_a_tensor = 640;
 constexpr std::uint64_t line_bytes = 400;  // Of metrics.jsonl, with every number at its longest.
 constexpr std::uint64_t small_file_bytes = 16384;  // A configuration; a report without the plan.
 
+// What a run leaves of a model, by whether it has an adapter; the best beside the last.
+constexpr std::array weight_files = {"model.safetensors", "adapter_model.safetensors",
+                                     "best/model.safetensors", "best/adapter_model.safetensors"};
+
 bool holds(const std::string& folder, const std::string& name) {
   std::error_code ignored;
   return fs::exists(fs::path(folder) / name, ignored);
@@ -34,9 +39,9 @@ std::uint64_t size_of_file(const std::string& path) {
 
 // What a run writes at its end, or a model that was there before and would be mixed with it.
 Status refuse_results(const std::string& folder) {
-  for (const char* result :
-       {"checkpoint/state.safetensors", "model.safetensors", "adapter_model.safetensors",
-        "best/model.safetensors", "best/adapter_model.safetensors"}) {
+  std::vector<const char*> results(weight_files.begin(), weight_files.end());
+  results.insert(results.begin(), "checkpoint/state.safetensors");
+  for (const char* result : results) {
     if (!holds(folder, result)) continue;
     return Error{Errc::invalid, fmt::format("{} already holds a run ({})", folder, result),
                  "go on with it: --resume; or name another folder with --output"};
@@ -85,9 +90,7 @@ Result<OutputLock> open_output(const std::string& folder, bool resume) {
   HEADROOM_CHECK(make_folder(folder + "/checkpoint"));
   HEADROOM_TRY(OutputLock lock, OutputLock::take(folder));
   HEADROOM_CHECK(check_contents(folder, resume));
-  for (const char* file : {"model.safetensors", "adapter_model.safetensors",
-                           "best/model.safetensors", "best/adapter_model.safetensors"})
-    remove_parts(folder + "/" + file);
+  for (const char* file : weight_files) remove_parts(folder + "/" + file);
   remove_parts(checkpoint_path(folder));
   return lock;
 }

@@ -24,8 +24,8 @@ Result<OutputLock> open_output(const std::string& folder, bool resume);
 // Makes the folder, and those above it, where they are not there.
 Status make_folder(const std::string& path);
 
-// What a run writes at most, file by file. A new checkpoint is whole before the
-// old one goes, and so is a better model.
+// What a run writes at most, file by file. A new checkpoint is whole before the old one goes, and
+// so is a better model.
 struct OutputSize {
   std::uint64_t result = 0;  // The model or the adapter, and its configuration.
   std::uint64_t best = 0;    // The same of the best evaluation; 0: there is none.

@@ -99,11 +99,9 @@ void add_optimizer(const AdamWSettings& settings, RunIdentity& identity) {
 void add_schedule(const ScheduleSettings& settings, std::uint64_t epochs, std::uint64_t steps,
                   RunIdentity& identity) {
   const auto& [kind, warmup_steps, warmup_ratio] = settings;
-  const bool ends =
-      kind == estimate::ScheduleKind::linear || kind == estimate::ScheduleKind::cosine;
   identity["optimizer.schedule"] =
-      ends ? fmt::format("{} over data.epochs = {}", to_string(kind), epochs)
-           : std::string(to_string(kind));
+      decays(kind) ? fmt::format("{} over data.epochs = {}", to_string(kind), epochs)
+                   : std::string(to_string(kind));
   identity["optimizer.warmup_steps"] = to_text(Schedule(settings, steps).warmup_steps());
 }
 

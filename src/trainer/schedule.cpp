@@ -11,10 +11,6 @@ using estimate::ScheduleKind;
 
 namespace {
 
-bool decays(ScheduleKind kind) {
-  return kind == ScheduleKind::linear || kind == ScheduleKind::cosine;
-}
-
 // TrainingArguments.get_warmup_steps.
 std::uint64_t resolve_warmup(const ScheduleSettings& settings, std::uint64_t steps) {
   if (settings.warmup_ratio <= 0) return settings.warmup_steps;
@@ -22,6 +18,10 @@ std::uint64_t resolve_warmup(const ScheduleSettings& settings, std::uint64_t ste
 }
 
 }  // namespace
+
+bool decays(ScheduleKind kind) {
+  return kind == ScheduleKind::linear || kind == ScheduleKind::cosine;
+}
 
 bool depends_on_length(const ScheduleSettings& settings) {
   return decays(settings.kind) || settings.warmup_ratio > 0;

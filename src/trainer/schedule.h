@@ -17,6 +17,9 @@ struct ScheduleSettings {
   double warmup_ratio = 0;  // Counts if it is not 0.
 };
 
+// Whether the rate falls to 0 at the end of the run.
+bool decays(estimate::ScheduleKind kind);
+
 // Whether the rate of a step depends on how many steps the whole run has.
 bool depends_on_length(const ScheduleSettings& settings);
 

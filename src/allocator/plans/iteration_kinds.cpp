@@ -15,10 +15,8 @@ constexpr std::size_t most_kept_blocks = std::size_t{1} << 17U;
 }  // namespace
 
 const IterationKinds::Kind& IterationKinds::note(const Iteration& iteration) {
-  const std::uint64_t before = kinds_.empty() ? 0 : kinds_.back().number;
-  const bool is_first = kinds_.empty();
-  Kind& kind = arrive(iteration);
-  if (is_first) return kind;
+  const std::uint64_t before = kinds_.empty() ? 0 : kinds_.back().number;  // 0: of none.
+  const Kind& kind = arrive(iteration);
   const auto last = std::find_if(kinds_.begin(), kinds_.end(),
                                  [&](const Kind& each) { return each.number == before; });
   if (last != kinds_.end()) ++last->followers[kind.number];
@@ -60,7 +58,6 @@ void IterationKinds::forget_all_but(std::size_t kept) {
 const IterationKinds::Kind* IterationKinds::expected() const {
   const Kind* expected = nullptr;
   std::uint64_t most = 0;
-  if (kinds_.empty()) return nullptr;
   for (const Kind& kind : kinds_) {
     const auto times = kinds_.back().followers.find(kind.number);
     if (times == kinds_.back().followers.end() || times->second < most) continue;

@@ -16,7 +16,8 @@ namespace fs = std::filesystem;
 constexpr std::size_t largest_file = std::size_t{4} << 30U;
 
 // The text files of a folder and of the folders below it, sorted.
-Result<std::vector<std::string>> list_text_files(const std::string& folder) {
+Result<std::vector<std::string>> list_text_files(const std::string& folder,
+                                                 const std::string& key) {
   std::vector<std::string> files;
   std::error_code problem;
   fs::recursive_directory_iterator entry(folder, problem);
@@ -28,24 +29,30 @@ Result<std::vector<std::string>> list_text_files(const std::string& folder) {
   }
   if (problem) {
     return Error{Errc::io, fmt::format("reading folder {}: {}", folder, problem.message()),
-                 "make the folder readable, or name files in data.path"};
+                 "make the folder readable, or name files in " + key};
   }
   std::sort(files.begin(), files.end());
   return files;
 }
 
-Result<std::vector<std::string>> list_files(const std::vector<std::string>& paths) {
+Result<std::vector<std::string>> list_files(const Source& source) {
   std::vector<std::string> files;
-  for (const std::string& path : paths) {
+  for (const std::string& path : source.paths) {
     std::error_code ignored;  // What is no folder is read as a file, and fails there with a reason.
     if (!fs::is_directory(path, ignored)) {
       files.push_back(path);
       continue;
     }
-    HEADROOM_TRY(const std::vector<std::string> found, list_text_files(path));
+    HEADROOM_TRY(const std::vector<std::string> found, list_text_files(path, source.key));
     files.insert(files.end(), found.begin(), found.end());
   }
   return files;
+}
+
+Error unreadable(const Source& source, Error error) {
+  if (error.next.empty())
+    error.next = "set " + source.key + " to a file or a folder that can be read";
+  return error;
 }
 
 Error no_samples(const Source& source, const std::vector<std::string>& files) {
@@ -85,14 +92,15 @@ Result<Samples> read_samples(const Source& source) {
                              source.longest),
                  "write sequence = 256 or more under [batch]"};
   }
-  HEADROOM_TRY(const std::vector<std::string> files, list_files(source.paths));
+  HEADROOM_TRY(const std::vector<std::string> files, list_files(source));
   Samples samples;
   for (const std::string& file : files) {
-    HEADROOM_TRY(const std::string text, machine::read_file(file, largest_file));
+    const auto text = machine::read_file(file, largest_file);
+    if (!text) return unreadable(source, text.error());
     if (source.kind == "tokens") {
-      HEADROOM_CHECK(add_token_samples(text, file, {source.longest, source.vocabulary}, samples));
+      HEADROOM_CHECK(add_token_samples(*text, file, {source.longest, source.vocabulary}, samples));
     } else {
-      add_text_samples(text, source.longest, samples);
+      add_text_samples(*text, source.longest, samples);
     }
   }
   if (samples.empty()) return no_samples(source, files);

@@ -129,6 +129,7 @@ TEST(ReadSamples, a_missing_file_is_named) {
   ASSERT_FALSE(samples);
   EXPECT_EQ(samples.error().code, Errc::not_found);
   EXPECT_THAT(samples.error().message, HasSubstr("no/such.txt"));
+  EXPECT_THAT(samples.error().next, HasSubstr("set data.path to"));
 }
 
 }  // namespace
