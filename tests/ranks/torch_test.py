@@ -7,6 +7,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,18 +21,21 @@ SCRIPTS = pathlib.Path(__file__).resolve().parent / "programs"
 LIMIT_S = 240
 
 
-def segments():
-    return {one.name for one in pathlib.Path("/dev/shm").glob(f"headroom-averager.{os.geteuid()}.*")}
+def segments_left():
+    """Segments of a `headroom run` that has ended: its job is named PID-PORT. Other tests make segments meanwhile."""
+    found = pathlib.Path("/dev/shm").glob(f"headroom-averager.{os.geteuid()}.*")
+    jobs = [(one.name, re.fullmatch(r"(\d+)-\d+", one.name.split(".")[2])) for one in found]
+    return {name for name, job in jobs if job and not pathlib.Path("/proc", job[1]).exists()}
 
 
 class TorchRanks(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="headroom-ranks-")
         self.addCleanup(folder.cleanup)
-        self.folder, self.before = folder.name, segments()
+        self.folder, self.before = folder.name, segments_left()
 
     def tearDown(self):
-        self.assertEqual(segments() - self.before, set(), "left in /dev/shm")
+        self.assertEqual(segments_left() - self.before, set(), "left in /dev/shm")
 
     def run_ranks(self, ranks, script, *words, options=(), **variables):
         environment = {**os.environ, "HOME": self.folder, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", **variables}
