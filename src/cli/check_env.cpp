@@ -8,7 +8,6 @@
 #include "base/document.h"
 #include "base/shell_quote.h"
 #include "base/text.h"
-#include "cli/compose_files.h"
 #include "deploy/service_judgement.h"
 #include "machine/standard_input.h"
 #include "machine/terminal.h"
@@ -17,6 +16,7 @@
 #include "report/check_json.h"
 #include "report/environment_text.h"
 #include "report/service_text.h"
+#include "service/service_bases.h"
 
 namespace headroom::cli {
 namespace {
@@ -109,6 +109,7 @@ struct NextStep {
   bool advice = false;       // Something in the file should change.
   bool takes_gpu = false;    // A service in it asks for the GPU.
   bool without_gpu = false;  // And there is none here that could run it.
+  bool trouble = false;      // The machine has a problem of its own.
 };
 
 std::string next_of(const EnvQuestion& question, const NextStep& step, const Described& described,
@@ -123,6 +124,10 @@ std::string next_of(const EnvQuestion& question, const NextStep& step, const Des
     return report::next_line(
         (captured ? "on that machine: " : "") + start_command(question.file, described.front()),
         "(starts it; nothing in it asks for ROCm)", style);
+  }
+  if (step.trouble) {
+    return report::next_line(report::for_root("headroom check", question.root),
+                             "(what is wrong with the machine, and what to do)", style);
   }
   for (const deploy::Elsewhere& one : not_read(described)) {
     if (one.is_base() || one.file.empty() || !one.why.empty()) continue;
@@ -144,37 +149,46 @@ struct EnvAnswer {
   const std::vector<findings::Judgement>& judged;
   const std::vector<deploy::ServiceJudgement>& services;
   bool describes = false;  // The file describes services, whether or not they concern a GPU.
-  bool advice = false;     // Something in it should change.
+  // What is wrong with the machine, whatever the file says: check's first line. Empty: nothing.
+  std::string machine = {};
+
+  bool says_something() const {
+    return !services.empty() || describes || report::has_gpu_settings(judged);
+  }
 };
 
-// Services have the first word: whether they fit is what their file is asked about.
+// The file has the first word, then the machine, where the file is not to blame.
+std::string first_lines(const EnvQuestion& question, const EnvAnswer& answer,
+                        const report::Style& style) {
+  if (!answer.says_something()) return "";
+  const std::string file =
+      report::file_headline(question.file, answer.services, answer.judged, style);
+  if (answer.machine.empty()) return file;
+  return file + report::fold("But the machine itself is " + answer.machine, "", style.width);
+}
+
 std::string answer_text(const EnvQuestion& question, const facts::Facts& facts,
                         const EnvAnswer& answer, const report::Style& style) {
-  const auto& [judged, services, describes, advice] = answer;
-  std::string settings = report::environment_text(question.file, facts, judged, style);
-  if (services.empty() && (!describes || report::has_gpu_settings(judged))) return settings;
-  return report::services_headline(question.file, services, advice, style) +
-         (report::has_gpu_settings(judged) ? "\n" + settings : "") +
-         report::services_text(services, style);
+  const std::string settings = report::environment_text(question.file, facts, answer.judged, style);
+  if (!answer.says_something()) return settings;
+  return first_lines(question, answer, style) +
+         (report::has_gpu_settings(answer.judged) ? "\n" + settings : "") +
+         report::services_text(answer.services, style);
 }
 
-// Something in the snippet should change.
-bool has_advice(const std::vector<findings::Judgement>& judged) {
-  return std::any_of(judged.begin(), judged.end(), [](const findings::Judgement& one) {
-    return one.ours && one.verdict != findings::KnobVerdict::keep;
-  });
-}
-
-// The verdict alone: of the settings, and of the services where the file describes some.
+// The verdict alone.
 std::string quiet_text(const EnvQuestion& question, const EnvAnswer& answer,
                        const report::Style& style) {
-  const auto& [judged, services, describes, advice] = answer;
-  const bool settings = report::has_gpu_settings(judged) || !describes;
-  const std::string tally = settings ? report::environment_tally(judged) : "";
-  if (deploy::has_misfit(services)) return tally + report::misfits_tally(services);
-  return describes && !advice
-             ? tally + report::services_headline(question.file, services, advice, style)
-             : tally;
+  return answer.says_something() ? first_lines(question, answer, style)
+                                 : report::environment_tally(answer.judged);
+}
+
+// Check's first line, where the machine has a cause of its own that no file can mend.
+std::string trouble_of(const findings::Diagnosis& diagnosis) {
+  using findings::Verdict;
+  const bool bad = diagnosis.verdict == Verdict::broken || diagnosis.verdict == Verdict::limited;
+  if (!bad || !diagnosis.cause) return "";
+  return fmt::format("{}: {}", to_string(diagnosis.verdict), printable(diagnosis.cause->title));
 }
 
 }  // namespace
@@ -188,7 +202,7 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
   auto read = deploy::read_service_file(question.file, *text);
   if (!read) return print_error(context, read.error(), exit_usage);
   Described described = *std::move(read);
-  build_on_files(question.file, described);
+  service::build_on_files(question.file, described);
   auto settings = settings_in(question, *text, tables.knobs);
   add_inherited(described, settings);
   auto judged = findings::audit_knobs(settings, facts, tables);
@@ -197,9 +211,13 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
     return !one.ours && one.setting.source.path != question.file;
   });
   const auto services = deploy::judge_services(described, facts, diagnosis, tables);
-  const bool advice = has_advice(judged) || deploy::has_misfit(services);
+  const bool advice = std::any_of(judged.begin(), judged.end(), findings::should_change) ||
+                      deploy::has_misfit(services);
   const bool describes = !described.empty();
-  const NextStep step{advice, !services.empty(), has_no_gpu_for_rocm(facts, diagnosis)};
+  const std::string trouble = advice ? "" : trouble_of(diagnosis);
+  const NextStep step{advice, !services.empty(), has_no_gpu_for_rocm(facts, diagnosis),
+                      !trouble.empty()};
+  const EnvAnswer answer{judged, services, describes, trouble};
   if (question.json) {
     diagnosis.environment.insert(diagnosis.environment.end(), judged.begin(), judged.end());
     auto document = report::to_json(facts, diagnosis);
@@ -209,8 +227,8 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(
         question.quiet
-            ? quiet_text(question, {judged, services, describes, advice}, style)
-            : answer_text(question, facts, {judged, services, describes, advice}, style) +
+            ? quiet_text(question, answer, style)
+            : answer_text(question, facts, answer, style) +
                   without_gpu(described, services, style) +
                   report::fit("\n" + next_of(question, step, described, style), style.width));
   }

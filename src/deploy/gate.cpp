@@ -172,7 +172,7 @@ GateCheck check_given_devices(const GateInput& input) {
           "device-missing",
           fmt::format("The service should get {}, but this machine does not have it", device),
           "a container does not start if one of its devices does not exist",
-          sentence("Remove it from set = { devices = … }, or load the driver that creates it.")));
+          sentence("Remove it from the service's devices, or load the driver that creates it.")));
 }
 
 // Containers see the devices that they are given; units see all, unless a policy closes them.
@@ -182,6 +182,11 @@ GateCheck check_devices(const GateInput& input) {
   if (in_container && input.candidate) {
     for (const std::string_view wanted : {"/dev/kfd", "/dev/dri"}) {
       if (is_given(*input.candidate, wanted)) continue;
+      if (!input.unread_bases.empty()) {
+        return unknown("devices", fmt::format("the file does not give it {}; headroom could not "
+                                              "read what it builds on: {}",
+                                              wanted, input.unread_bases.front()));
+      }
       return refused(
           "devices",
           make_cause(

@@ -61,7 +61,8 @@ struct GateInput {
   std::optional<Bytes> present_use;   // Of the service as it runs: it is freed by the stop.
   std::vector<Room> rooms;
   std::vector<DeviceAccess> devices;
-  std::vector<std::string> missing_devices;  // That a change gives to the service.
+  std::vector<std::string> missing_devices;  // That the changed service is given.
+  std::vector<std::string> unread_bases;     // That it extends, and may have devices from.
 };
 
 Gate judge_gate(const GateInput& input);

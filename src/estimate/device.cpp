@@ -30,7 +30,8 @@ Attention kernel_of(knowledge::FusedAttention fused) {
 
 // Vega, RDNA 1 and 2, Volta and Turing have no products in bf16.
 DType half_of(std::string_view target) {
-  for (const std::string_view none : {"gfx900", "gfx906", "gfx101", "gfx103", "sm_70", "sm_75"}) {
+  for (const std::string_view none : {"gfx900", "gfx902", "gfx904", "gfx906", "gfx909", "gfx90c",
+                                      "gfx101", "gfx103", "sm_70", "sm_75"}) {
     if (target.starts_with(none)) return DType::fp16;
   }
   return DType::bf16;
@@ -45,6 +46,18 @@ void take_card(Device& device, const knowledge::Card& card) {
   device.attention = kernel_of(card.attention);
   device.half = half_of(card.target);
   device.rates = rates_of(card);
+}
+
+// Says which card was taken where others bear its name and one more word: another amount of memory.
+Status tell_others_of_the_name(Device& device, const knowledge::Card& card) {
+  HEADROOM_TRY(const std::vector<knowledge::Card> cards, knowledge::load_cards());
+  for (const knowledge::Card& other : cards) {
+    if (!other.name.starts_with(card.name + " ") || other.vram == card.vram) continue;
+    device.notes.push_back(fmt::format("{} means the one of {}. For that of {}: --gpu \"{}\".",
+                                       card.name, to_string(card.vram), to_string(other.vram),
+                                       other.name));
+  }
+  return Done{};
 }
 
 Status take_vendor(Device& device, Vendor vendor) {
@@ -80,12 +93,12 @@ Status take_capacity(Device& device) {
 }
 
 Status take_present(Device& device, const PresentGpu& gpu) {
+  HEADROOM_TRY(const knowledge::GpuTables tables, knowledge::load_gpu_tables());
+  const knowledge::Target* target = tables.target(gpu.target);
   if (const auto card = knowledge::find_card(gpu.name)) {
     take_card(device, *card);
   } else {
     HEADROOM_CHECK(take_vendor(device, Vendor::amd));
-    HEADROOM_TRY(const knowledge::GpuTables tables, knowledge::load_gpu_tables());
-    const knowledge::Target* target = tables.target(gpu.target);
     const bool fused = target != nullptr && target->attention != knowledge::Attention::none;
     device.attention = fused ? Attention::flash : Attention::math;
     device.half = half_of(gpu.target);
@@ -95,6 +108,12 @@ Status take_present(Device& device, const PresentGpu& gpu) {
       gpu.held.value == 0 ? "" : fmt::format(", of which others hold {}", to_string(gpu.held));
   device.notes.push_back(fmt::format("This machine's {} ({}): rung {} binds at {}{}.", gpu.name,
                                      gpu.target, gpu.rung, to_string(gpu.limit), held));
+  if (target != nullptr && knowledge::support_of(*target) == knowledge::Support::unsupported) {
+    device.notes.push_back(
+        fmt::format("ROCm never supported {}, so this job will not run on this GPU, however much "
+                    "memory it has: headroom check says what to use instead.",
+                    gpu.name));
+  }
   device.capacity = left;
   device.held = std::min(gpu.held, gpu.limit);
   return Done{};
@@ -131,6 +150,7 @@ Result<Device> find_device(const Job& job, const std::optional<PresentGpu>& pres
   } else if (job.device.gpu && !automatic) {
     HEADROOM_TRY(const knowledge::Card card, knowledge::find_card(*job.device.gpu));
     take_card(device, card);
+    if (!job.device.capacity) HEADROOM_CHECK(tell_others_of_the_name(device, card));
   } else if (device.capacity) {
     HEADROOM_CHECK(take_capacity(device));
   } else {

@@ -47,11 +47,11 @@ TEST(Device, card_by_name_has_its_kernels_workspaces_and_half_type) {
 }
 
 TEST(Device, bf16_on_a_card_without_its_arithmetic_is_noted) {
-  const Device mi50 = device_with("gpu = \"MI50\"\n");
-  ASSERT_EQ(mi50.notes.size(), 1U);
-  EXPECT_NE(mi50.notes[0].find("--dtype fp16"), std::string::npos) << mi50.notes[0];
+  const Device mi60 = device_with("gpu = \"MI60\"\n");
+  ASSERT_EQ(mi60.notes.size(), 1U);
+  EXPECT_NE(mi60.notes[0].find("--dtype fp16"), std::string::npos) << mi60.notes[0];
   EXPECT_TRUE(device_with("gpu = \"H100 80GB\"\n").notes.empty());
-  EXPECT_TRUE(device_with("gpu = \"MI50\"\n[compute]\ndtype = \"fp16\"\n").notes.empty());
+  EXPECT_TRUE(device_with("gpu = \"MI60\"\n[compute]\ndtype = \"fp16\"\n").notes.empty());
 }
 
 TEST(Device, context_and_capacity_that_are_given_count) {
@@ -68,6 +68,21 @@ TEST(Device, present_gpu_is_what_its_rung_leaves) {
   ASSERT_EQ(device->notes.size(), 1U);
   EXPECT_NE(device->notes[0].find("rung ttm"), std::string::npos) << device->notes[0];
   EXPECT_NE(device->notes[0].find("2.00 GiB"), std::string::npos) << device->notes[0];
+}
+
+TEST(Device, a_gpu_that_rocm_never_supported_is_said_to_be_none) {
+  const PresentGpu gpu{"AMD Radeon Graphics (Cezanne)", "gfx90c", "ttm", 15_GiB, 0_B};
+  const auto device = find_device(job_with("gpu = \"auto\"\n"), gpu);
+  ASSERT_TRUE(device.has_value()) << device.error().message;
+  ASSERT_GE(device->notes.size(), 2U);
+  EXPECT_NE(device->notes[1].find("never supported"), std::string::npos) << device->notes[1];
+  EXPECT_EQ(device->half, DType::fp16);
+}
+
+TEST(Device, a_name_that_two_cards_bear_says_which_was_taken) {
+  const Device device = device_with("gpu = \"MI50\"\n[compute]\ndtype = \"fp16\"\n");
+  ASSERT_EQ(device.notes.size(), 1U);
+  EXPECT_NE(device.notes[0].find("--gpu \"Instinct MI50 16GB\""), std::string::npos);
 }
 
 TEST(Device, more_held_than_there_is_leaves_nothing) {

@@ -80,6 +80,10 @@ class Audit {
       item.judged.remains = {name, item.judged.value};
       return;
     }
+    if (std::string why = context_.without_rocm(*item.row); !why.empty()) {
+      conclude(item, KnobVerdict::no_effect, std::move(why), "remove it");
+      return;
+    }
     std::string reason = context_.not_read_here(*item.row);
     if (reason.empty()) reason = context_.means_nothing_here(*item.meaning);
     if (!reason.empty()) conclude(item, KnobVerdict::no_effect, std::move(reason), instead(item));
@@ -389,6 +393,10 @@ class Audit {
 };
 
 }  // namespace
+
+bool should_change(const Judgement& one) {
+  return one.ours && one.verdict != KnobVerdict::keep;
+}
 
 std::vector<Judgement> audit_knobs(const std::vector<Setting>& settings, const facts::Facts& facts,
                                    const knowledge::GpuTables& tables) {

@@ -42,6 +42,9 @@ struct Judgement {
   bool is_option() const { return name.find(':') != std::string::npos; }
 };
 
+// Whether the setting is headroom's business and not right as it is.
+bool should_change(const Judgement& one);
+
 // Returns one judgement for each setting and each allocator option, in the order given.
 std::vector<Judgement> audit_knobs(const std::vector<facts::Setting>& settings,
                                    const facts::Facts& facts, const knowledge::GpuTables& tables);

@@ -89,6 +89,18 @@ TEST(KnobAudit, a_block_size_above_the_card_has_no_effect) {
             "max_split_size_mb wrong-unit");
 }
 
+TEST(KnobAudit, what_only_rocm_reads_does_nothing_on_a_gpu_that_it_never_supported) {
+  auto facts = machine({gpu("gfx90c", true, 512_MiB)});
+  facts.gpus[0].support = fact(knowledge::Support::unsupported);
+  const std::string settings =
+      "PYTORCH_HIP_ALLOC_CONF=expandable_segments:True\nHSA_ENABLE_SDMA=0\nOMP_NUM_THREADS=6\n";
+  EXPECT_EQ(verdicts(settings, facts),
+            (Lines{"PYTORCH_HIP_ALLOC_CONF no-effect", "expandable_segments no-effect",
+                   "HSA_ENABLE_SDMA no-effect", "OMP_NUM_THREADS keep"}));
+  facts.other_gpus.push_back({});
+  EXPECT_EQ(verdicts(settings, facts)[1], "expandable_segments keep");
+}
+
 TEST(KnobAudit, options_before_they_exist_have_no_effect) {
   auto facts = card();
   EXPECT_EQ(verdicts("PYTORCH_HIP_ALLOC_CONF=expandable_segments:True", facts)[1],

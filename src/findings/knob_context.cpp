@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <vector>
 
 #include "base/text.h"
@@ -57,7 +58,11 @@ std::string wheels_without_override(const knowledge::Target& target) {
     return fmt::format("PyTorch's wheels include code for {} and need no override", target.gfx);
   }
   if (target.therock != knowledge::TheRock::none) {
-    return fmt::format("AMD's wheels for {} need no override", target.gfx);
+    return fmt::format(
+        "keep it only with PyTorch's own wheels: AMD's wheels contain code for {} itself, so "
+        "remove "
+        "it with them",
+        target.gfx);
   }
   return fmt::format("no wheel includes code for {} itself", target.gfx);
 }
@@ -105,6 +110,19 @@ std::string KnobContext::not_read_here(const Knob& knob) const {
     }
   }
   return "";
+}
+
+std::string KnobContext::without_rocm(const Knob& knob) const {
+  static const std::set<std::string_view> of_rocm = {"hip", "rocr", "miopen", "rccl", "torch"};
+  if (!of_rocm.contains(knob.component) || facts_.gpus.empty()) return "";
+  if (!facts_.other_gpus.empty()) return "";  // PyTorch for CUDA reads some of them.
+  for (const Gpu& gpu : facts_.gpus) {
+    if (!gpu.support || *gpu.support != knowledge::Support::unsupported) return "";
+  }
+  return fmt::format(
+      "only programs that compute with ROCm read it, and no ROCm supports {}; on the CPU and with "
+      "Vulkan it does nothing",
+      facts_.gpus.front().name);
 }
 
 std::string KnobContext::means_nothing_here(const Knob& knob) const {

@@ -25,6 +25,8 @@ class KnobContext {
   std::string not_read_here(const knowledge::Knob& knob) const;
   // Why the knob has no meaning for these GPUs.
   std::string means_nothing_here(const knowledge::Knob& knob) const;
+  // Why a setting of ROCm's software does nothing: none of the GPUs was ever supported.
+  std::string without_rocm(const knowledge::Knob& knob) const;
   // Says that the knob is deprecated: "deprecated since torch 2.9; here is 2.10", if the versions
   // are known.
   std::string deprecated_here(const knowledge::Knob& knob) const;

@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <functional>
+
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -11,6 +14,8 @@ namespace headroom::report {
 namespace {
 
 using deploy::ServiceRemark;
+using findings::Judgement;
+using findings::KnobVerdict;
 
 constexpr std::size_t mark_width = 15;  // Of the column with the answers, as for settings.
 
@@ -80,6 +85,22 @@ std::string parts_that(const std::vector<deploy::ServiceJudgement>& services, Se
   return join(parts, "; ");
 }
 
+// "HSA_XNACK, ttm.pages_limit and 2 more" of the settings that are asked for.
+std::string names_of(const std::vector<Judgement>& settings,
+                     const std::function<bool(const Judgement&)>& selects) {
+  constexpr std::size_t shown = 3;
+  std::vector<std::string> names;
+  for (const Judgement& one : settings) {
+    const std::string name =
+        printable(one.is_option() ? one.name.substr(one.name.find(':') + 1) : one.name);
+    if (selects(one) && std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(name);
+  }
+  const std::size_t more = names.size() > shown ? names.size() - shown : 0;
+  names.resize(names.size() - more);
+  return join(names, ", ") + (more == 0 ? "" : fmt::format(" and {} more", more));
+}
+
 }  // namespace
 
 std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
@@ -93,38 +114,34 @@ std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
   return fit(text, style.width);
 }
 
-std::string services_headline(const std::string& file,
-                              const std::vector<deploy::ServiceJudgement>& services,
-                              bool settings_should_change, const Style& style) {
+std::string file_headline(const std::string& file,
+                          const std::vector<deploy::ServiceJudgement>& services,
+                          const std::vector<findings::Judgement>& settings, const Style& style) {
   const std::string name = file == "-" ? "the file" : printable(file);
   const auto say = [&](const std::string& answer, const std::string& what) {
-    return fold(what, answer + ": ", style.width);
+    return fold(name + what, answer + ": ", style.width);
   };
+  const std::string danger = names_of(
+      settings, [](const Judgement& one) { return one.verdict == KnobVerdict::dangerous; });
   const std::string wrong = parts_that(services, is_misfit);
-  if (!wrong.empty()) return say(style.red("does not fit"), name + ": " + wrong);
-  const std::string open = parts_that(services, is_doubt);
-  if (!open.empty()) return say(style.yellow("not certain"), name + ": " + open);
-  if (settings_should_change) {
-    return say(style.yellow("settings to change"),
-               name + ": otherwise its services fit this machine");
+  if (!wrong.empty()) {
+    return say(style.red("does not fit"),
+               ": " + wrong + (danger.empty() ? "" : "; and dangerous: " + danger));
   }
-  return say(style.green("ok"),
-             fmt::format("headroom found nothing in {} that does not fit this machine", name));
+  if (!danger.empty()) return say(style.red("dangerous"), ": " + danger);
+  const std::string open = parts_that(services, is_doubt);
+  if (!open.empty()) return say(style.yellow("not certain"), ": " + open);
+  const std::string change = names_of(settings, findings::should_change);
+  if (change.empty()) {
+    return say(style.green("ok"), ": headroom found nothing that does not fit this machine");
+  }
+  return say(style.yellow("settings to change"),
+             ": " + change + (services.empty() ? "" : "; otherwise its services fit this machine"));
 }
 
 std::string misfits_text(const std::vector<deploy::ServiceJudgement>& services,
                          const Style& style) {
   return services_text(with_those_alone(services, is_misfit), style);
-}
-
-std::string misfits_tally(const std::vector<deploy::ServiceJudgement>& services) {
-  std::string text;
-  for (const deploy::ServiceJudgement& service : with_those_alone(services, is_misfit)) {
-    text += fmt::format("{}: does not fit: {}\n",
-                        service.name.empty() ? "the service" : printable(service.name),
-                        list_about(service));
-  }
-  return text;
 }
 
 nlohmann::ordered_json services_json(const std::vector<deploy::ServiceJudgement>& services) {

@@ -8,6 +8,7 @@
 
 #include "base/document_fwd.h"
 #include "deploy/service_judgement.h"
+#include "findings/knob_audit.h"
 #include "report/style.h"
 
 namespace headroom::report {
@@ -15,15 +16,13 @@ namespace headroom::report {
 // One paragraph for each service; empty where there is none.
 std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
                           const Style& style);
-// The answer in a line, before all else: what of the file's services does not fit this machine, or
-// else whether settings of theirs should change.
-std::string services_headline(const std::string& file,
-                              const std::vector<deploy::ServiceJudgement>& services,
-                              bool settings_should_change, const Style& style);
+// The answer about a file in a line, before all else: what of its services does not fit this
+// machine, which settings are dangerous, or else which should change.
+std::string file_headline(const std::string& file,
+                          const std::vector<deploy::ServiceJudgement>& services,
+                          const std::vector<findings::Judgement>& settings, const Style& style);
 // Only what does not fit, for a report on the whole machine.
 std::string misfits_text(const std::vector<deploy::ServiceJudgement>& services, const Style& style);
-// One line for each service with something that does not fit: "llm: does not fit: image, devices".
-std::string misfits_tally(const std::vector<deploy::ServiceJudgement>& services);
 // The key "services" of headroom.check/1.
 nlohmann::ordered_json services_json(const std::vector<deploy::ServiceJudgement>& services);
 

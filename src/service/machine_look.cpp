@@ -6,9 +6,11 @@
 
 #include "estimate/device.h"
 #include "estimate/plan.h"
+#include "machine/user_files.h"
 #include "machine/writable_files.h"
 #include "probe/probe.h"
 #include "run/job_file.h"
+#include "service/service_bases.h"
 
 namespace headroom::service {
 namespace {
@@ -59,35 +61,72 @@ std::vector<deploy::DeviceAccess> read_devices(const MachineLook& machine,
 // What a container is to be given and this system does not have: then it does not start. Another
 // machine's folder need not hold all of its /dev, and systemd passes over such a line.
 std::vector<std::string> find_missing_devices(const MachineLook& machine,
-                                              const deploy::ServiceSpec& spec) {
-  std::vector<std::string> missing;
-  const bool is_container = spec.service.kind == deploy::ServiceKind::quadlet ||
-                            spec.service.kind == deploy::ServiceKind::compose;
+                                              const GateQuestion& question,
+                                              const std::optional<deploy::Settings>& candidate) {
+  std::vector<std::string> given, missing;
+  const auto kind = question.spec.service.kind;
+  const bool is_container =
+      kind == deploy::ServiceKind::quadlet || kind == deploy::ServiceKind::compose;
   if (!is_container || !machine.root.files.is_real()) return missing;
-  for (const deploy::FileChange& change : spec.changes) {
-    if (!change.set) continue;
-    for (const std::string& device : change.set->devices) {
-      const std::string path = device.substr(0, device.find(':'));
-      const bool is_file = path.starts_with("/dev/");
-      if (is_file && !machine.root.files.exists(path)) missing.push_back(path);
-    }
+  for (const deploy::FileChange& change : question.spec.changes) {
+    if (change.set)
+      given.insert(given.end(), change.set->devices.begin(), change.set->devices.end());
+  }
+  if (candidate) given.insert(given.end(), candidate->devices.begin(), candidate->devices.end());
+  for (const std::string& device : given) {
+    const std::string path = device.substr(0, device.find(':'));
+    const bool known = std::find(missing.begin(), missing.end(), path) != missing.end();
+    if (path.starts_with("/dev/") && !known && !machine.root.files.exists(path))
+      missing.push_back(path);
   }
   return missing;
 }
 
-// What the changed file says; the last one that says something.
-std::optional<deploy::Settings> read_candidate(const GateQuestion& question) {
-  std::optional<deploy::Settings> found;
+// The service of a quadlet or a compose file, with what it extends.
+std::optional<deploy::DescribedService> describe_service(const std::string& path,
+                                                         const std::string& text,
+                                                         const deploy::ServiceName& name) {
+  auto services = deploy::read_service_file(path, text);
+  if (!services) return std::nullopt;
+  std::erase_if(*services, [&](const deploy::DescribedService& one) {
+    return one.kind == deploy::FileKind::compose && one.name != name.service;
+  });
+  build_on_files(path, *services);
+  if (services->size() != 1) return std::nullopt;
+  return std::move(services->front());
+}
+
+void take_candidate(const deploy::DescribedService& service, deploy::GateInput& input) {
+  input.candidate = service.settings;
+  input.unread_bases.clear();
+  for (const deploy::Elsewhere& one : service.elsewhere) {
+    if (one.is_base()) input.unread_bases.push_back(deploy::describe(one));
+  }
+}
+
+// What the compose file says as it is, and then the changed files; the last one that says
+// something.
+void read_candidate(const GateQuestion& question, deploy::GateInput& input) {
+  const deploy::ServiceName& name = question.spec.service;
+  if (name.kind == deploy::ServiceKind::compose) {
+    const std::string path =
+        name.file.starts_with('/') ? name.file : question.folder + "/" + name.file;
+    const auto text = machine::read_file(path, std::size_t{1} << 20U);
+    const auto service = text ? describe_service(path, *text, name) : std::nullopt;
+    if (service) take_candidate(*service, input);
+  }
   for (const plan::Step& step : question.change.steps) {
     const auto* edit = std::get_if<plan::FileEdit>(&step.action);
     if (edit == nullptr || !edit->after) continue;
-    const auto kind = deploy::kind_of_file(edit->path, question.spec.service.kind);
+    const auto kind = deploy::kind_of_file(edit->path, name.kind);
     if (!kind) continue;
-    auto settings =
-        deploy::read_settings({*kind, edit->path, question.spec.service.service, ""}, *edit->after);
-    if (settings) found = *std::move(settings);
+    if (const auto service = describe_service(edit->path, *edit->after, name)) {
+      take_candidate(*service, input);
+      continue;
+    }
+    auto settings = deploy::read_settings({*kind, edit->path, name.service, ""}, *edit->after);
+    if (settings) input.candidate = *std::move(settings);
   }
-  return found;
 }
 
 }  // namespace
@@ -125,10 +164,11 @@ Result<deploy::Gate> judge_machine(const MachineLook& machine, const GateQuestio
                           {},
                           {},
                           {},
+                          {},
                           {}};
-  input.candidate = read_candidate(question);
+  read_candidate(question, input);
   input.predicted_device = question.predicted_device;
-  input.missing_devices = find_missing_devices(machine, question.spec);
+  input.missing_devices = find_missing_devices(machine, question, input.candidate);
   HEADROOM_TRY(const auto files, machine::WritableFiles::open("/"));
   input.rooms = read_rooms(files, question);
   input.devices = read_devices(machine, question.spec);

@@ -185,6 +185,18 @@ def check_memory_limit(check, engine, binaries):
                                       "memory-growth")
 
 
+def check_bases(check, engine, binaries):
+    """A base that the service extends has its devices: one that is not here keeps the container from starting."""
+    extends = [("    restart: always", "    restart: always\n    extends:\n      file: base.yaml\n      service: gpu")]
+    with Compose(engine, binaries, "good", compose=extends) as photos:
+        (photos.folder / "base.yaml").write_text(
+            "services:\n  gpu:\n    devices:\n      - /dev/headroom-missing:/dev/dri\n", encoding="utf-8")
+        code, report, errors = photos.deploy()
+        check.equal("a device of a base: exit code", code, 1)
+        check.equal("a device of a base: cause", report and report["cause"]["id"], "device-missing")
+        check.true("a device of a base: it is named", "/dev/headroom-missing" in json.dumps(report), errors)
+
+
 def check_refusals(check, engine, binaries):
     with Compose(engine, binaries, "good", compose=[("    restart: always", "    restart: always\n    scale: 2")]) as two:
         code, _, errors = two.deploy("--apply")
@@ -209,6 +221,7 @@ def main():
         if is_real:
             check_memory_limit(check, engine, binaries)
         else:
+            check_bases(check, engine, binaries)
             check_refusals(check, engine, binaries)
     finally:
         engine.end()

@@ -49,7 +49,7 @@ Settings gpu_settings() {
 }
 
 GateInput input_of(const Machine& on, const ServiceSpec& spec) {
-  return {spec, on.facts, on.diagnosis, tables(), gpu_settings(), {}, {}, {}, {}, {}, {}, {}};
+  return {spec, on.facts, on.diagnosis, tables(), gpu_settings(), {}, {}, {}, {}, {}, {}, {}, {}};
 }
 
 std::string refusal_of(const GateInput& input) {
@@ -115,6 +115,16 @@ TEST(DeployGate, a_device_that_is_not_there_is_refused_without_a_gpu_too) {
   GateInput input = input_of(apu, spec);
   input.missing_devices = {"/dev/apex_0"};
   EXPECT_EQ(refusal_of(input), "device-missing");
+}
+
+TEST(DeployGate, devices_may_come_from_a_base_that_could_not_be_read) {
+  const Machine card = machine("igpu-beside-card");
+  const ServiceSpec spec = gpu_spec();
+  GateInput input = input_of(card, spec);
+  input.candidate->devices.clear();
+  EXPECT_EQ(refusal_of(input), "kfd-not-passed");
+  input.unread_bases = {"hwaccel.yml (extends)"};
+  EXPECT_EQ(refusal_of(input), "");
 }
 
 TEST(DeployGate, an_image_for_something_else_is_refused) {

@@ -154,7 +154,11 @@ std::vector<std::string> commands_of(const StackChoice& choice, const std::strin
   std::vector<std::string> commands = {fmt::format("cd {}", folder),
                                        fmt::format("{} -m venv venv", choice.python),
                                        ". venv/bin/activate", "pip install -r requirements.txt"};
-  if (!choice.environment.empty()) commands.emplace_back("set -a; . ./env; set +a");
+  if (choice.environment.empty()) {
+    commands.push_back("unset HSA_OVERRIDE_GFX_VERSION   # this wheel has code for " + choice.gfx);
+  } else {
+    commands.emplace_back("set -a; . ./env; set +a");
+  }
   commands.emplace_back(
       "python -c \"import torch; print(torch.__version__, torch.cuda.get_arch_list())\"");
   if (choice.decides.empty()) return commands;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/compose_files.h"
+#include "service/service_bases.h"
 
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@
 #include "deploy/interpolation.h"
 #include "machine/user_files.h"
 
-namespace headroom::cli {
+namespace headroom::service {
 namespace {
 
 using deploy::DescribedService;
@@ -164,4 +164,4 @@ void build_on_files(const std::string& file, Services& services) {
   }
 }
 
-}  // namespace headroom::cli
+}  // namespace headroom::service
