@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "base/document.h"
 #include "base/shell_quote.h"
@@ -50,8 +52,13 @@ std::vector<facts::Setting> settings_in(const EnvQuestion& question, const std::
 // Variables that services have from other files.
 void add_inherited(const std::vector<deploy::DescribedService>& services,
                    std::vector<facts::Setting>& settings) {
+  // Two services may name the same file.
+  std::set<std::tuple<std::string, int, std::string>> seen;
   for (const deploy::DescribedService& service : services) {
-    settings.insert(settings.end(), service.inherited.begin(), service.inherited.end());
+    for (const facts::Setting& one : service.inherited) {
+      const bool fresh = seen.emplace(one.source.path, one.source.line, one.name).second;
+      if (fresh || one.source.line == 0) settings.push_back(one);
+    }
   }
 }
 

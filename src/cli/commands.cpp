@@ -1,13 +1,45 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/commands.h"
 
+#include <algorithm>
+#include <array>
+
 #include "base/shell_quote.h"
 #include "machine/user.h"
 
 namespace headroom::cli {
 
+namespace {
+
+// What was asked about the machine in a folder is asked on about that one: without its --root a
+// command that is typed next would answer about this machine.
+std::string with_root(std::string next, const std::vector<std::string>& words) {
+  const auto at = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+    return word == "--root" || word.starts_with("--root=");
+  });
+  constexpr std::array takes = {"headroom check", "headroom fix", "headroom reclaim"};
+  const bool fits = std::any_of(takes.begin(), takes.end(), [&next](std::string_view command) {
+    return next == command || next.starts_with(std::string(command) + " ");
+  });
+  constexpr std::array keeps = {"--help", "--root", "--apply"};
+  const bool kept = std::any_of(keeps.begin(), keeps.end(), [&next](std::string_view word) {
+    return next.find(word) != std::string::npos;
+  });
+  if (at == words.end() || !fits || kept) return next;
+  const bool joined = *at != "--root";
+  if (!joined && at + 1 == words.end()) return next;
+  const std::string root = joined ? at->substr(std::string_view("--root=").size()) : *(at + 1);
+  next.insert(std::min({next.find("   ("), next.find(", "), next.size()}),
+              " --root " + shell_quote(root));
+  return next;
+}
+
+}  // namespace
+
 int print_error(const Context& context, const Error& error, ExitCode code) {
-  context.printer.tell(error);
+  Error shown = error;
+  shown.next = with_root(std::move(shown.next), context.words);
+  context.printer.tell(shown);
   return code;
 }
 

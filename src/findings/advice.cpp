@@ -206,6 +206,21 @@ class ParameterSteps {
 
 }  // namespace
 
+std::string usual_initramfs_command(const MachineFacts& machine) {
+  const Family family = family_of(machine);
+  const bool image = family == Family::other || family == Family::ostree || family == Family::nixos;
+  return image ? "" : initramfs_command(family).text;
+}
+
+std::string usual_command_line_change(const MachineFacts& machine) {
+  const Family family = family_of(machine);
+  if (family == Family::fedora) return "sudo grubby --update-kernel=ALL";
+  if (family == Family::ostree) return "sudo rpm-ostree kargs --editor";
+  if (family == Family::other || family == Family::nixos) return "";
+  return fmt::format("GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then {}",
+                     boot_menu_command(family).text);
+}
+
 std::vector<Step> steps_to_set(const MachineFacts& machine, const std::string& module,
                                const std::vector<ParameterValue>& values,
                                const std::vector<Parameter>& dropped) {

@@ -40,6 +40,11 @@ std::vector<Step> steps_to_boot_with(const facts::MachineFacts& machine,
 std::vector<Step> steps_to_rebuild_initramfs(const facts::MachineFacts& machine);
 // Installs and tries Vulkan, the road that needs no ROCm.
 Step step_to_vulkan(const facts::MachineFacts& machine);
+// What this distribution's machines usually have, for one whose own tools could not be seen: the
+// command that makes the initramfs again, and how to change the kernel command line. Empty where
+// the distribution does not tell.
+std::string usual_initramfs_command(const facts::MachineFacts& machine);
+std::string usual_command_line_change(const facts::MachineFacts& machine);
 // How to hand this engine's container the GPU's device nodes.
 std::string pass_devices_command(const std::string& engine);
 

@@ -189,6 +189,21 @@ std::string next_without_cause(const findings::Diagnosis& diagnosis, const facts
                    "(says whether a job fits; put in your model)", style);
 }
 
+std::string steps_title(const findings::NextCommand* command) {
+  const bool done_for_them = command != nullptr && !command->guides();
+  return done_for_them ? "What to do by hand, instead of Next" : "What to do";
+}
+
+std::string next_after_cause(const findings::Diagnosis& diagnosis, const facts::Facts& facts,
+                             const Style& style, const std::string& root) {
+  const findings::NextCommand* command = mending_command(diagnosis, diagnosis.cause->id);
+  if (command != nullptr) return mending_line(*command, facts.machine.in_container(), style, root);
+  return diagnosis.verdict == Verdict::unsuitable
+             ? next_line(for_root("headroom check --env FILE", root),
+                         "(which lines of a service's file do not fit this machine)", style)
+             : next_line(for_root("headroom check", root), "(when you are done)", style);
+}
+
 std::string verdict_line(Verdict verdict, const std::string& sentence, const Style& style) {
   return fold(sentence, painted_verdict(verdict, style) + ": ", style.width);
 }

@@ -47,6 +47,14 @@ std::string for_root(const std::string& command, const std::string& root);
 std::string mending_line(const findings::NextCommand& command, bool in_container,
                          const Style& style, const std::string& root = "/");
 
+// The title above a cause's steps: where a command does them, they are the way without it.
+std::string steps_title(const findings::NextCommand* command);
+
+// The line that names the command to type next where check found a cause: the one that mends it, or
+// what is left to ask.
+std::string next_after_cause(const findings::Diagnosis& diagnosis, const facts::Facts& facts,
+                             const Style& style, const std::string& root);
+
 // Whether nothing is wrong but that no PyTorch is there, and PyTorch's own wheels lack the code of
 // every GPU here.
 bool lacks_stack(const findings::Diagnosis& diagnosis, const facts::Facts& facts);

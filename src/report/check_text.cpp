@@ -91,17 +91,10 @@ std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, co
                        const std::string& root) {
   std::string text;
   if (!diagnosis.cause->fix.empty()) {
-    text = "\n" + style.bold("What to do") + "\n" + steps_text(steps_of(diagnosis), style);
+    const auto* command = mending_command(diagnosis, diagnosis.cause->id);
+    text = "\n" + style.bold(steps_title(command)) + "\n" + steps_text(steps_of(diagnosis), style);
   }
-  const findings::NextCommand* command = mending_command(diagnosis, diagnosis.cause->id);
-  if (command == nullptr) {
-    return text + "\n" +
-           (diagnosis.verdict == Verdict::unsuitable
-                ? next_line(for_root("headroom check --env FILE", root),
-                            "(which lines of a service's file do not fit this machine)", style)
-                : next_line(for_root("headroom check", root), "(when you are done)", style));
-  }
-  return text + "\n" + mending_line(*command, facts.machine.in_container(), style, root);
+  return text + "\n" + next_after_cause(diagnosis, facts, style, root);
 }
 
 std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style,

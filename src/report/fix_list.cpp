@@ -100,7 +100,12 @@ std::string next_text(const std::vector<const plan::Fix*>& needed,
       return "\n" + mending_line(*command, facts.machine.in_container(), plain, root);
     }
     if (needed.empty()) {
-      return "\n" + style.bold("What to do") + "\n" + steps_text(steps_of(diagnosis), style);
+      const std::string steps =
+          "\n" + style.bold("What to do") + "\n" + steps_text(steps_of(diagnosis), style);
+      // Check's advice to look again when that is done would lead in a circle.
+      return diagnosis.verdict == findings::Verdict::unsuitable
+                 ? steps + "\n" + next_after_cause(diagnosis, facts, plain, root)
+                 : steps;
     }
   }
   if (needed.empty()) {
@@ -142,9 +147,15 @@ std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::D
                      not_found(fixes, Standing::possible), style);
   auto by_hand = not_found(fixes, Standing::by_hand);
   if (stack) std::erase_if(by_hand, [](const plan::Fix* fix) { return fix->id == "stack"; });
-  text += names_text("Told only, to be done by hand", by_hand, style);
-  text += names_text("Not needed here", not_found(fixes, Standing::not_needed), style);
-  return fit(text + next_text(needed, diagnosis, facts, style, root), style.width);
+  text += names_text("Explained only, to be done by hand", by_hand, style);
+  if (const auto rest = not_found(fixes, Standing::not_needed); !rest.empty()) {
+    text += fold(fmt::format("{} more {} not needed here (--json lists {}).", rest.size(),
+                             rest.size() == 1 ? "is" : "are", rest.size() == 1 ? "it" : "them"),
+                 "", style.width);
+  }
+  const std::string next = next_text(needed, diagnosis, facts, style, root);
+  const bool parted = text.ends_with("\n\n") && next.starts_with('\n');
+  return fit(text + (parted ? next.substr(1) : next), style.width);
 }
 
 std::string fixes_to_json_text(const std::vector<ListedFix>& fixes) {

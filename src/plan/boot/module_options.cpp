@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/text.h"
+#include "findings/advice.h"
 #include "plan/boot/initramfs.h"
 #include "plan/boot/modprobe_files.h"
 #include "plan/boot/rescue.h"
@@ -114,8 +115,12 @@ Result<BootSteps> plan_module_options(const BootSubject& subject,
   if (images) {
     for (Step& step : *images) steps.steps.push_back(std::move(step));
   } else {
+    const std::string usual = findings::usual_initramfs_command(subject.machine);
     const Instruction by_hand{
-        fmt::format("headroom found no tool for it here. By hand: {}.", images.error().next)};
+        usual.empty()
+            ? fmt::format("headroom found no tool for it here. By hand: {}.", images.error().next)
+            : fmt::format("headroom found no tool for it here. This distribution's own: {}",
+                          usual)};
     steps.steps.push_back({StepKind::by_hand,
                            "Rebuild the initramfs",
                            "The driver may be loaded from the initramfs, with the old parameters.",

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "findings/advice.h"
 #include "plan/boot/boot_steps.h"
 #include "plan/boot/command_line_words.h"
 #include "plan/boot/grub_environment.h"
@@ -137,17 +138,19 @@ void merge(BootSteps& into, BootSteps&& more) {
   into.fallback = std::max(into.fallback, more.fallback);
 }
 
-BootSteps tell_words(const facts::BootSetup& boot, const ArgumentChange& change) {
+BootSteps tell_words(const BootSubject& subject, const ArgumentChange& change) {
   BootSteps steps;
-  steps.steps.push_back({StepKind::by_hand,
-                         "Change the kernel command line",
-                         fmt::format("headroom does not know which tool writes it here ({}).",
-                                     facts::to_string(boot.command_line.missing())),
-                         Instruction{fmt::format("On the kernel command line, where this machine's "
-                                                 "boot loader keeps it: {}.",
-                                                 describe(change))},
-                         {},
-                         true});
+  const std::string usual = findings::usual_command_line_change(subject.machine);
+  steps.steps.push_back(
+      {StepKind::by_hand,
+       "Change the kernel command line",
+       fmt::format("headroom does not know which tool writes it here ({}).",
+                   facts::to_string(subject.boot.command_line.missing())),
+       Instruction{fmt::format("On the kernel command line, where this machine's "
+                               "boot loader keeps it: {}.{}",
+                               describe(change), usual.empty() ? "" : " Usual here: " + usual)},
+       {},
+       true});
   steps.fallback = BootFallback::by_hand;
   return steps;
 }
@@ -156,7 +159,7 @@ Result<BootSteps> plan_arguments(const BootSubject& subject, const ArgumentChang
   if (change.set.empty() && change.drop.empty()) return BootSteps{};
   if (!subject.boot.command_line) {
     HEADROOM_CHECK(check_words(change));
-    return tell_words(subject.boot, change);
+    return tell_words(subject, change);
   }
   return plan_kernel_arguments(subject, change);
 }
