@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 
 #include "trainer/data/samples.h"
 #include "trainer/model.h"
@@ -13,7 +15,9 @@
 namespace headroom::trainer {
 
 // The mean loss per token to predict, in nats, without dropout; samples in their order, `micro` at
-// once. Requires: there is a sample.
-double evaluate(Model& model, const data::Samples& samples, std::uint64_t micro);
+// once. Asks `wants_stop` before each micro-batch; nothing if it said yes. Requires: there is a
+// sample.
+std::optional<double> evaluate(Model& model, const data::Samples& samples, std::uint64_t micro,
+                               const std::function<bool()>& wants_stop);
 
 }  // namespace headroom::trainer

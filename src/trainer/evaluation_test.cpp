@@ -29,9 +29,14 @@ struct Finished {
   RecordingObserver observer;
 };
 
-Finished run(const TrainRequest& request, std::optional<std::size_t> stop_after = {}) {
+struct Stop {
+  std::optional<std::size_t> after_steps = {}, after_evaluations = {};
+};
+
+Finished run(const TrainRequest& request, Stop stop = {}) {
   Finished finished;
-  finished.observer.stop_after = stop_after;
+  finished.observer.stop_after = stop.after_steps;
+  finished.observer.stop_after_evaluations = stop.after_evaluations;
   auto outcome = train(request, finished.observer);
   if (outcome)
     finished.outcome = *std::move(outcome);
@@ -114,7 +119,7 @@ TEST(Evaluation, the_best_model_is_kept_when_later_ones_are_worse) {
     Model model(request->settings.config, request->settings.model);
     ASSERT_TRUE(load_weights(job.folder.file("out/best"), model));
     const auto samples = data::read_split(request->settings.data, request->settings.evaluation, 1);
-    EXPECT_NEAR(evaluate(model, samples->evaluation, 2), best, 1e-6);
+    EXPECT_NEAR(evaluate(model, samples->evaluation, 2, [] { return false; }).value(), best, 1e-6);
   }
 }
 
@@ -130,8 +135,10 @@ TEST(Evaluation, a_run_stopped_anywhere_ends_with_the_same_best_and_last_bytes) 
     auto parts = *whole;
     const std::string name = "parts" + std::to_string(stop_after);
     parts.output = job.folder.file(name);
-    const Finished first = run(parts, stop_after);
+    const Finished first = run(parts, {.after_steps = stop_after});
     ASSERT_FALSE(first.outcome.status);
+    // A stop that comes before or in an evaluation does not wait for its end.
+    EXPECT_EQ(first.observer.evaluations.size(), (stop_after - 1) / 2) << stop_after;
     parts.resume = true;
     const Finished rest = run(parts);
     ASSERT_TRUE(rest.outcome.status) << rest.outcome.status.error().message;
@@ -150,19 +157,19 @@ TEST(Evaluation, a_best_model_that_was_not_written_any_more_is_written_on_resumi
   const TinyJob job;
   auto request = job.request({"data.evaluation=0.3", "data.evaluate_every=1"});
   ASSERT_TRUE(request) << request.error().message;
-  const Finished first = run(*request, 1);
+  const Finished first = run(*request, {.after_evaluations = 1});
   ASSERT_FALSE(first.outcome.status);
   const std::string best = job.folder.read("out/best/model.safetensors");
   ASSERT_FALSE(best.empty());
   std::filesystem::remove_all(job.folder.file("out/best"));
   request->resume = true;
-  const Finished rest = run(*request, 0);
+  const Finished rest = run(*request, {.after_steps = 0});
   EXPECT_TRUE(std::filesystem::exists(job.folder.file("out/best/config.json")));
 
   // Of an earlier step it is gone, and that is said.
   const TinyJob other;
   auto later = other.request({"data.evaluation=0.3", "data.evaluate_every=1"});
-  ASSERT_FALSE(run(*later, 2).outcome.status);
+  ASSERT_FALSE(run(*later, {.after_evaluations = 2}).outcome.status);
   const auto state = SafetensorsFile::open(checkpoint_path(later->output));
   ASSERT_TRUE(state);
   EXPECT_EQ(state->metadata().at("evaluated"), "2");
@@ -173,7 +180,7 @@ TEST(Evaluation, another_evaluation_text_is_refused_on_resuming) {
   job.folder.write("other.txt", "Something that is not trained on.\n");
   const Changes changes = {"data.evaluation=\"other.txt\""};
   auto request = job.request(changes);
-  ASSERT_FALSE(run(*request, 1).outcome.status);
+  ASSERT_FALSE(run(*request, {.after_steps = 1}).outcome.status);
   job.folder.write("other.txt", "Something else that is not trained on.\n");
   request->resume = true;
   RecordingObserver observer;

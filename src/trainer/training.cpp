@@ -76,6 +76,7 @@ class Run {
   Status train_all(MetricsFile& metrics) {
     start_ = Clock::now();
     HEADROOM_CHECK(evaluate_if_due(metrics));  // What the run before did not come to.
+    if (position_.steps > 0 && observer_.wants_stop()) return stop();
     while (position_.epoch < settings_.epochs) {
       const std::uint64_t epoch = position_.epoch;
       const auto order = data::shuffled(samples_.training.size(), settings_.seed, epoch);
@@ -227,10 +228,14 @@ class Run {
     return position_.steps % every == 0 || position_.epoch == settings_.epochs;
   }
 
+  // An evaluation that a stop ended is due again when the run is resumed.
   Status evaluate_if_due(MetricsFile& metrics) {
     if (!evaluation_is_due()) return Done{};
     const auto start = Clock::now();
-    const double loss = evaluate(*model_, samples_.evaluation, settings_.batch.micro);
+    const auto evaluated = evaluate(*model_, samples_.evaluation, settings_.batch.micro,
+                                    [this] { return observer_.wants_stop(); });
+    if (!evaluated) return Done{};
+    const double loss = *evaluated;
     if (!std::isfinite(loss)) return not_finite("the loss on the evaluation data after", 0);
     const bool better = !position_.best || loss < position_.best->loss;
     const EvaluationMetrics line{.step = position_.steps,

@@ -60,18 +60,21 @@ class TinyJob {
   ScratchFolder folder;
 };
 
-// Keeps what it hears; asks to stop after `stop_after` steps.
+// Keeps what it hears; asks to stop after so many steps or evaluations.
 class RecordingObserver final : public Observer {
  public:
   void on_note(const std::string& text) override { notes.push_back(text); }
   void on_step(const StepMetrics& metrics) override { steps.push_back(metrics); }
   void on_evaluation(const EvaluationMetrics& metrics) override { evaluations.push_back(metrics); }
-  bool wants_stop() override { return stop_after && steps.size() >= *stop_after; }
+  bool wants_stop() override {
+    return (stop_after && steps.size() >= *stop_after) ||
+           (stop_after_evaluations && evaluations.size() >= *stop_after_evaluations);
+  }
 
   std::vector<std::string> notes;
   std::vector<StepMetrics> steps;
   std::vector<EvaluationMetrics> evaluations;
-  std::optional<std::size_t> stop_after;
+  std::optional<std::size_t> stop_after, stop_after_evaluations;
 };
 
 }  // namespace headroom::trainer::testing
