@@ -51,7 +51,7 @@ int answer_what_if(const CheckOptions& options, const facts::Facts& now,
                    const Context& context) {
   auto change = facts::parse_what_if(options.what_if, &tables.knobs);
   if (!change) return print_error(context, change.error(), exit_usage);
-  report::WhatIfAnswer answer{*std::move(change), {}, {}};
+  report::WhatIfAnswer answer{*std::move(change), {}, {}, options.root};
   answer.prediction = facts::predict(now, answer.change);
   answer.diagnosis = findings::diagnose({answer.prediction.facts, tables});
   if (options.json) {

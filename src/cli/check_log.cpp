@@ -222,9 +222,19 @@ std::string next_text(const LogQuestion& question, const Reading& reading,
   }
   const auto mending = mending_command(*reading.machine, diagnosis.cause.id);
   const bool in_container = reading.machine->facts.machine.in_container();
-  return "\n" + (mending ? report::mending_line(*mending, in_container, style, question.root)
-                         : report::next_line(report::for_root("headroom check", question.root),
-                                             "(when you are done)", style));
+  if (mending) return "\n" + report::mending_line(*mending, in_container, style, question.root);
+  if (diagnosis.cause.id == "fragmentation") {
+    return "\n" + report::next_line("headroom run --allocator -- COMMAND",
+                                    "(your command, with an allocator that does not fragment)",
+                                    style);
+  }
+  if (diagnosis.cause.id == "job-too-big") {
+    return "\n" + report::next_line(
+                      report::for_root("headroom plan --model MODEL --gpu auto", question.root),
+                      "(which settings fit; put in your model)", style);
+  }
+  return "\n" + report::next_line(report::for_root("headroom check", question.root),
+                                  "(when you are done)", style);
 }
 
 void print_answer(const LogQuestion& question, const Reading& reading, const Answer& answer,

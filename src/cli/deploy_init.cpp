@@ -144,6 +144,18 @@ int write_service_file(const std::string& what, const Context& context) {
          fmt::format("headroom deploy {}   (or move it away)", file_name)},
         exit_usage);
   }
+  const bool is_file =
+      what.find('/') != std::string::npos || is_one_of(what, {".yaml", ".yml", ".container"});
+  const auto asked = machine::read_file(what);
+  if (is_file && !asked && asked.error().code == Errc::not_found) {
+    return print_error(context,
+                       {Errc::not_found,
+                        fmt::format("deploy --init: expected a compose file, a quadlet or a unit, "
+                                    "found nothing at {}",
+                                    what),
+                        "headroom deploy --init FILE"},
+                       exit_usage);
+  }
   const std::string text = service_file(what);
   const Status written = machine::write_file_atomic(file_name, text);
   if (!written) return print_error(context, written.error(), exit_could_not_look);

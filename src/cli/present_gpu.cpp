@@ -78,7 +78,10 @@ Result<estimate::Device> find_planned_device(const estimate::Job& job, const std
       job.device.gpu == "auto" && job.engine.kind == estimate::EngineKind::transformers;
   if (!present) return estimate::find_device(job);
   HEADROOM_TRY(const estimate::PresentGpu gpu, find_present_gpu(root, context));
-  return estimate::find_device(job, gpu);
+  HEADROOM_TRY(estimate::Device device, estimate::find_device(job, gpu));
+  // Before the verdict: that it fits would be read as that it runs.
+  if (estimate::was_never_supported(gpu)) context.printer.note(device.notes.front());
+  return device;
 }
 
 }  // namespace headroom::cli

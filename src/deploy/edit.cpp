@@ -75,7 +75,8 @@ bool is_given(const Settings& settings, std::string_view device) {
   return std::any_of(given.begin(), given.end(), [&](const std::string& one) {
     std::string host = one.substr(0, one.find(':'));
     if (host.starts_with('-')) host.erase(0, 1);  // A quadlet's "if it is there".
-    return host == device || host.starts_with(std::string(device) + "/");
+    return host == device || host.starts_with(std::string(device) + "/") ||
+           device.starts_with(host + "/");
   });
 }
 

@@ -38,7 +38,8 @@ struct Settings {
   bool operator==(const Settings&) const = default;
 };
 
-// Whether the service is given this device, or something in this folder of devices, of the host.
+// Whether the service is given this device, the folder that it is in, or something in this folder
+// of devices, of the host.
 bool is_given(const Settings& settings, std::string_view device);
 
 // Whether the image's name says that it is a build for ROCm.

@@ -43,7 +43,9 @@ Cause make_cause(std::string id, std::string title, std::string reason, findings
 Cause no_gpu(const GateInput& input) {
   Cause cause =
       make_cause("gpu-not-used", "There is no AMD GPU on this machine",
-                 "SERVICE.toml says expect.gpu = true", findings::command("headroom check"));
+                 input.spec.expect.gpu ? "SERVICE.toml says expect.gpu = true"
+                                       : "the service is given an image or devices for ROCm",
+                 findings::command("headroom check"));
   for (const facts::OtherGpu& other : input.facts.other_gpus) {
     cause.reasons.push_back("the GPU is " + other.name + ", which ROCm does not support");
   }
@@ -66,6 +68,13 @@ Cause unsuited(const findings::Suitability& suitability) {
   cause.evidence = suitability.evidence;
   cause.fix = suitability.instead;
   return cause;
+}
+
+// A service that is given an image for ROCm or its devices uses the GPU, whatever expect.gpu says:
+// it would start, look healthy, and fail at its first model.
+bool uses_rocm(const GateInput& input) {
+  return input.candidate &&
+         (is_for_rocm(*input.candidate) || is_given(*input.candidate, "/dev/kfd"));
 }
 
 GateCheck check_gpu(const GateInput& input) {
@@ -221,12 +230,13 @@ const GateCheck* Gate::refusal() const {
 
 Gate judge_gate(const GateInput& input) {
   Gate gate;
-  if (input.spec.expect.gpu) gate.checks.push_back(check_gpu(input));
+  const bool gpu = input.spec.expect.gpu || uses_rocm(input);
+  if (gpu) gate.checks.push_back(check_gpu(input));
   gate.checks.push_back(check_memory(input));
   if (input.predicted_device) gate.checks.push_back(check_device_memory(input));
   gate.checks.push_back(check_disk(input));
   if (!input.missing_devices.empty()) gate.checks.push_back(check_given_devices(input));
-  if (!input.spec.expect.gpu) return gate;
+  if (!gpu) return gate;
   gate.checks.push_back(check_devices(input));
   if (input.candidate && input.candidate->image) {
     gate.checks.push_back(check_image(*input.candidate->image, input.facts, input.tables));

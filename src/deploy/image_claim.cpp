@@ -35,13 +35,20 @@ bool has_target(const facts::Facts& facts, const std::string& gfx) {
                      [&](const facts::Gpu& gpu) { return gpu.gfx && *gpu.gfx == gfx; });
 }
 
-// The release that first listed the oldest of the machine's targets; empty where one is not known.
-std::string first_release(const facts::Facts& facts, const knowledge::GpuTables& tables) {
-  std::string first;
+struct FirstRelease {
+  std::string version;  // Empty: not known of one of the machine's targets.
+  bool about = false;   // Only about that one.
+};
+
+// The release that first listed the oldest of the machine's targets.
+FirstRelease first_release(const facts::Facts& facts, const knowledge::GpuTables& tables) {
+  FirstRelease first;
   for (const facts::Gpu& gpu : facts.gpus) {
     const knowledge::Target* target = gpu.gfx ? tables.target(*gpu.gfx) : nullptr;
-    if (target == nullptr || !target->rocm_first || target->about_first) return "";
-    if (first.empty() || facts::is_older(*target->rocm_first, first)) first = *target->rocm_first;
+    if (target == nullptr || !target->rocm_first) return {};
+    if (first.version.empty() || facts::is_older(*target->rocm_first, first.version)) {
+      first = {*target->rocm_first, target->about_first};
+    }
   }
   return first;
 }
@@ -95,13 +102,21 @@ GateCheck check_image(const std::string& image, const facts::Facts& facts,
     return refusal(image, "gfx-target-missing",
                    "is made for " + claim.gfx + ", but this machine has no such GPU");
   }
-  const std::string first = first_release(facts, tables);
-  if (!claim.rocm.empty() && !first.empty() && facts::is_older(claim.rocm, first)) {
+  const auto [first, about] = first_release(facts, tables);
+  const bool old = !claim.rocm.empty() && !first.empty() && facts::is_older(claim.rocm, first);
+  if (old && !about) {
     return refusal(
         image, "gfx-target-missing",
         fmt::format("contains ROCm {}, but this GPU needs {} or later", claim.rocm, first));
   }
   GateCheck check{"stack", GateCheck::Answer::passed, "", std::nullopt};
+  if (old) {
+    check.answer = GateCheck::Answer::unknown;
+    check.says =
+        fmt::format("the image contains ROCm {}, and this GPU is supported from about {} on",
+                    claim.rocm, first);
+    return check;
+  }
   if (claim.rocm.empty() && !says_rocm) {
     check.answer = GateCheck::Answer::unknown;
     check.says =

@@ -152,6 +152,11 @@ Result<std::vector<DescribedService>> read_services(const std::string& file,
     one.elsewhere = find_elsewhere(service);
     const YamlNode* devices = service.find("devices");
     one.devices_are_whole = devices != nullptr && !devices->tag.empty();
+    const YamlNode* privileged = service.find("privileged");
+    // It is given every device of the host (Compose Specification).
+    if (privileged != nullptr && privileged->value == "true") {
+      one.settings.devices.emplace_back("/dev");
+    }
     found.push_back(std::move(one));
   }
   if (!found.empty()) add_elsewhere(find_included(*root), found.front().elsewhere);

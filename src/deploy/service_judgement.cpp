@@ -124,7 +124,9 @@ class Judge {
       remark.says = "Its name does not ask for ROCm, and a service on the CPU needs no GPU";
     } else if (check.answer == GateCheck::Answer::unknown) {
       remark.answer = Answer::note;
-      remark.says = "Its name does not show what is in it";
+      const bool old = check.says.starts_with("the image contains");
+      remark.says = old ? check.says : "Its name does not show what is in it";
+      if (old) remark.advice = "choose an image of a newer ROCm, or test it with a real request";
     } else {
       remark.says = check.says;
       doubt_target(remark);
@@ -153,9 +155,12 @@ class Judge {
       remark.says += fmt::format(
           ". Its name does not show whether it has code for {}, and most builds have none. {}",
           *facts_.gpus[i].gfx, one->summary);
-      remark.advice =
-          "ask it, in a container of this image: python3 -c \"import torch; "
-          "print(torch.cuda.get_arch_list())\"";
+      // Other programs have no PyTorch that could be asked.
+      const bool torch = to_lower(remark.value).find("torch") != std::string::npos;
+      remark.advice = torch ? "ask it, in a container of this image: python3 -c \"import torch; "
+                              "print(torch.cuda.get_arch_list())\""
+                            : "test it with a real request before it goes live: headroom deploy "
+                              "--init FILE, [smoke]";
       return;
     }
   }
@@ -264,9 +269,9 @@ class Judge {
     static const RE2 only_alive(
         R"((?i)(?:/(?:ping|health|healthz|live|livez|ready|readyz|status|version)\b|https?://[^/\s]+/?(?:\s|$)|\bnc -z|^true$))");
     if (!service.health) {
-      remark.says =
-          "The file sets none. The image may have one, which headroom cannot see; without any, "
-          "nobody notices when the service stops answering";
+      // What others extend is no service by itself.
+      if (!service.settings.image) return std::nullopt;
+      remark.says = "The file sets none, and the image may have none";
       remark.advice = "add one that makes it do a little of its real work";
       return remark;
     }

@@ -93,27 +93,27 @@ Status take_capacity(Device& device) {
 }
 
 Status take_present(Device& device, const PresentGpu& gpu) {
-  HEADROOM_TRY(const knowledge::GpuTables tables, knowledge::load_gpu_tables());
-  const knowledge::Target* target = tables.target(gpu.target);
   if (const auto card = knowledge::find_card(gpu.name)) {
     take_card(device, *card);
   } else {
     HEADROOM_CHECK(take_vendor(device, Vendor::amd));
+    HEADROOM_TRY(const knowledge::GpuTables tables, knowledge::load_gpu_tables());
+    const knowledge::Target* target = tables.target(gpu.target);
     const bool fused = target != nullptr && target->attention != knowledge::Attention::none;
     device.attention = fused ? Attention::flash : Attention::math;
     device.half = half_of(gpu.target);
+  }
+  if (was_never_supported(gpu)) {
+    device.notes.push_back(
+        fmt::format("ROCm never supported {}, so this job will not run on this GPU, however much "
+                    "memory it has: headroom check says what to use instead.",
+                    gpu.name));
   }
   const Bytes left = saturating_sub(gpu.limit, gpu.held);
   const std::string held =
       gpu.held.value == 0 ? "" : fmt::format(", of which others hold {}", to_string(gpu.held));
   device.notes.push_back(fmt::format("This machine's {} ({}): rung {} binds at {}{}.", gpu.name,
                                      gpu.target, gpu.rung, to_string(gpu.limit), held));
-  if (target != nullptr && knowledge::support_of(*target) == knowledge::Support::unsupported) {
-    device.notes.push_back(
-        fmt::format("ROCm never supported {}, so this job will not run on this GPU, however much "
-                    "memory it has: headroom check says what to use instead.",
-                    gpu.name));
-  }
   device.capacity = left;
   device.held = std::min(gpu.held, gpu.limit);
   return Done{};
@@ -133,6 +133,12 @@ Result<Device> device_of(const Job& job, const knowledge::Card& card) {
   take_card(device, card);
   if (job.device.context) device.context = *job.device.context;
   return device;
+}
+
+bool was_never_supported(const PresentGpu& gpu) {
+  const auto tables = knowledge::load_gpu_tables();
+  const knowledge::Target* target = tables ? tables->target(gpu.target) : nullptr;
+  return target != nullptr && knowledge::support_of(*target) == knowledge::Support::unsupported;
 }
 
 Result<Device> find_device(const Job& job, const std::optional<PresentGpu>& present) {

@@ -43,6 +43,9 @@ struct PresentGpu {
   Bytes held;          // Of it, by others.
 };
 
+// Whether no ROCm ever supported its target. find_device() says so in the first note then.
+bool was_never_supported(const PresentGpu& gpu);
+
 // The device the job names: by capacity, by the name of a card in the knowledge tables, the GPU of
 // this machine ("auto", which needs `present`), or nothing. A capacity that only cards of one
 // vendor show tells the vendor; AMD's context and workspaces are taken otherwise. The headroom

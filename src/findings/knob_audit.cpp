@@ -22,6 +22,8 @@ using knowledge::Knob;
 using knowledge::KnobClass;
 using knowledge::KnobValue;
 
+constexpr std::string_view write_export = "write export in front of it";
+
 class Audit {
  public:
   Audit(const facts::Facts& facts, const knowledge::GpuTables& tables)
@@ -63,9 +65,16 @@ class Audit {
     }
     item.judged.does = item.row->does;
     if (!item.judged.setting.exported) {
+      if (is_dangerous_override(item)) {
+        conclude(item, KnobVerdict::no_effect,
+                 "it is set in the shell but not exported, so no program sees it; exported it "
+                 "would be dangerous",
+                 "remove it");
+        return;
+      }
       conclude(item, KnobVerdict::no_effect,
                "it is set in the shell but not exported, so no program sees it",
-               "write export in front of it");
+               std::string(write_export));
       return;
     }
     if (judge_value(item)) return;
@@ -147,6 +156,12 @@ class Audit {
     const auto toggle = knowledge::parse_toggle(item.judged.value);
     if (item.row->value != KnobValue::bit || !toggle) return "write one of these, or remove it";
     return fmt::format("write {}={}, if it is needed", item.judged.name, *toggle ? 1 : 0);
+  }
+
+  bool is_dangerous_override(const Item& item) const {
+    if (item.meaning->value != KnobValue::gfx) return false;
+    const auto said = context_.judge_override(item.judged.value);
+    return said && said->dangerous;
   }
 
   void judge_override(Item& item) {
@@ -379,7 +394,7 @@ class Audit {
       judged.advice = "keep";
       judged.remains = {judged.name, judged.value};
     }
-    if (!judged.setting.exported && item.row != nullptr) {
+    if (judged.advice == write_export) {
       judged.remains = {judged.name, judged.value};
     }
     if (!judged.ours) judged.advice = "leave it as it is";

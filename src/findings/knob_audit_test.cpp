@@ -89,6 +89,13 @@ TEST(KnobAudit, a_block_size_above_the_card_has_no_effect) {
             "max_split_size_mb wrong-unit");
 }
 
+TEST(KnobAudit, nobody_is_told_to_export_what_is_dangerous) {
+  const auto mi50 = machine({gpu("gfx906", false, 32_GiB)});
+  const std::string settings = "HSA_OVERRIDE_GFX_VERSION=11.0.0\nexport HIP_VISIBLE_DEVICES=0\n";
+  EXPECT_EQ(verdicts(settings, mi50)[0], "HSA_OVERRIDE_GFX_VERSION no-effect");
+  EXPECT_EQ(cleaned(settings, mi50), Lines{"export HIP_VISIBLE_DEVICES=0"});
+}
+
 TEST(KnobAudit, what_only_rocm_reads_does_nothing_on_a_gpu_that_it_never_supported) {
   auto facts = machine({gpu("gfx90c", true, 512_MiB)});
   facts.gpus[0].support = fact(knowledge::Support::unsupported);

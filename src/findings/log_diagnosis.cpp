@@ -187,6 +187,8 @@ LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule*
   const Answer answer = find_answer(subject, candidates);
   diagnosis.cause = make_cause(answer.id, answer.hypothesis);
   diagnosis.verdict = verdict_of(diagnosis.cause.id);
+  const logs::Observation* killed = subject.log.first("host-oom-kill");
+  diagnosis.is_of_host = killed != nullptr && rests_on(answer.hypothesis, *killed);
   fill_runners_up(candidates, answer.hypothesis, diagnosis);
   add_consequences(candidates, diagnosis);
   add_harmless(subject, diagnosis);
@@ -221,6 +223,12 @@ bool log_allows(const LogDiagnosis& diagnosis, std::string_view found) {
                      [&](const Alternative& one) { return one.id == found; });
 }
 
+// Whether what was measured can have to do with what ran out: no limit of a GPU's memory makes the
+// machine's RAM run out, and to raise one would make it worse.
+bool is_of_that_memory(const Cause& found, const LogDiagnosis& diagnosis) {
+  return !diagnosis.is_of_host || names_cause("cgroup-memory-limit limit-above-ram", found.id);
+}
+
 // Whether what was measured on the machine explains what the log shows, and is the better answer.
 bool machine_explains(const Cause& found, const Cause& told) {
   constexpr double sure_enough = 0.5;
@@ -229,6 +237,8 @@ bool machine_explains(const Cause& found, const Cause& told) {
   if (found.confidence < sure_enough) return false;
   // The log says that something failed and not why; the machine shows something that is wrong.
   if (told.id == "insufficient-evidence") return true;
+  // That nothing supports this GPU, or nothing new does, is why its code is missing.
+  if (is_standing(found.id) && told.id == "gfx-target-missing") return true;
   // What the lines prove was so when they were written, whatever the machine is like now.
   constexpr double proven_by_the_log = 0.9;
   if (told.confidence >= proven_by_the_log) return false;
@@ -265,7 +275,7 @@ void put_first(const Cause& found, const Diagnosis& machine, LogDiagnosis& diagn
 }  // namespace
 
 void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis) {
-  if (!machine.cause) return;
+  if (!machine.cause || !is_of_that_memory(*machine.cause, diagnosis)) return;
   const Cause& found = *machine.cause;
   if (found.id == diagnosis.cause.id) {
     // The two ways to the same answer are not quite independent, so the second counts half.

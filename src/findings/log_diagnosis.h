@@ -33,6 +33,7 @@ struct LogDiagnosis {
   std::optional<FailedTensor> failed_tensor;  // The tensor that did not fit, if its size tells.
   std::optional<MemoryGrowth> growth;         // What figures over steps say; nothing if too few.
   bool is_measured = false;  // The cause was found on the machine, and is not the logs'.
+  bool is_of_host = false;   // What ran out is the machine's RAM: the kernel ended a process.
 };
 
 // Confidences are the rules' weights; calibrate() makes shares of them.

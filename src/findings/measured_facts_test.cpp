@@ -108,6 +108,33 @@ TEST(MeasuredFacts, a_fault_that_brings_about_something_else_does_not_take_the_p
   expect_shares_of_a_whole(got);
 }
 
+TEST(MeasuredFacts, a_limit_of_the_gpus_does_not_make_the_machines_ram_run_out) {
+  constexpr std::string_view killed =
+      "Out of memory: Killed process 2211 (python3) total-vm:140000000kB, anon-rss:120345678kB, "
+      "file-rss:0kB, shmem-rss:0kB, UID:1000 pgtables:240000kB oom_score_adj:0\n";
+  for (const std::string_view limit : {"ttm-cap", "gttsize-cap", "gpu-unsupported"}) {
+    auto got = diagnose(killed, R"({"vendor": "AMD"})");
+    ASSERT_TRUE(got.is_of_host);
+    join_machine(machine_with(limit, 0.95), got);
+    EXPECT_EQ(got.cause.id, "job-too-big") << limit;
+    expect_shares_of_a_whole(got);
+  }
+  // A limit that promises more RAM than there is does.
+  auto got = diagnose(killed, R"({"vendor": "AMD"})");
+  join_machine(machine_with("limit-above-ram", 0.95), got);
+  EXPECT_FALSE(got.runners_up.empty() && got.cause.id == "job-too-big");
+}
+
+TEST(MeasuredFacts, a_gpu_that_nothing_supports_is_why_its_code_is_missing) {
+  auto got = diagnose(
+      "rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: "
+      "Illegal seek for GPU arch : gfx90c\n",
+      R"({"vendor": "AMD"})");
+  join_machine(machine_with("gpu-unsupported", 0.97), got);
+  EXPECT_EQ(got.cause.id, "gpu-unsupported");
+  expect_shares_of_a_whole(got);
+}
+
 TEST(MeasuredFacts, a_machine_that_is_hardly_sure_leaves_the_log_its_answer) {
   auto got = diagnose(small_request, R"({"vendor": "AMD"})");
   const std::string told = got.cause.id;

@@ -102,9 +102,8 @@ std::string next_text(const Change& change, const facts::Facts& now, const Style
            "      (records the expected limits, so that headroom confirm can compare them)\n";
   }
   if (change.words.empty()) return text;
-  const std::string script = printable(shell_line(change.words)) + " --script";
-  return text + fmt::format("      {}{}   (prints the same as a shell script, to do it by hand)\n",
-                            where, keep_whole(script));
+  return text + fold("(--script, in place of --apply, prints a shell script to do it by hand)",
+                     "      ", style.width);
 }
 
 }  // namespace

@@ -131,7 +131,7 @@ std::string to_text(const DeployReport& report, const Style& style) {
   if (report.outcome == Outcome::refused) text += gate_text(report.gate, style);
   text += timeline_text(report.timeline, report.began, style) + rest_of(report, style);
   if (!report.postmortem.empty()) text += "\nPost-mortem: " + printable(report.postmortem) + "\n";
-  return text;
+  return fit(text, style.width);
 }
 
 std::string to_text(const deploy::Record& record, const Style& style) {
@@ -140,7 +140,7 @@ std::string to_text(const deploy::Record& record, const Style& style) {
   std::string text = style.bold(printable(record.name)) + ": " + state + ", began " +
                      utc_time(record.began) + "\n";
   text += cause_text(record.cause, record.why, style);
-  return text + timeline_text(record.timeline, record.began, style);
+  return fit(text + timeline_text(record.timeline, record.began, style), style.width);
 }
 
 }  // namespace headroom::report

@@ -61,10 +61,10 @@ std::string explanation(const Judgement& one, const Style& style) {
   for (const std::string& text : {one.does, one.why}) {
     if (!text.empty()) said.push_back(sentence(text));
   }
-  const bool keep = one.verdict == KnobVerdict::keep || !one.ours;
-  const std::string word(one.ours ? words(one.verdict) : "not ours");
+  const bool keep = one.verdict == KnobVerdict::keep;
+  const std::string word = words(one.verdict);
   const std::string mark = indent + word + std::string(mark_width - word.size(), ' ');
-  const std::string shown = painted(one.ours ? one.verdict : KnobVerdict::no_effect, word, style);
+  const std::string shown = painted(one.verdict, word, style);
   const std::string painted_mark = indent + shown + mark.substr(indent.size() + word.size());
   std::string text = fold(printable(join(said, " ")), painted_mark, style.width);
   if (!keep) text += fold(printable(sentence(one.advice)), column + "-> ", style.width);
@@ -83,8 +83,7 @@ std::string heading(const Judgement& one, const std::string& asked, const Style&
     return "        " + style.bold(printable(option + ":" + one.value)) + "\n";
   }
   const int line = one.setting.source.line;
-  // What is not ours may be a secret.
-  const std::string text = one.ours ? one.name + "=" + one.value : one.name + "=…";
+  const std::string text = one.name + "=" + one.value;
   return fmt::format("{:>4}  ", line > 0 ? std::to_string(line) : "") +
          style.bold(keep_whole(printable(text))) +
          style.dim(other_place(one.setting.source, asked)) + "\n";
@@ -123,13 +122,16 @@ std::string tally(const std::vector<Judgement>& judged) {
   return fmt::format("{} setting{}: {}", all, all == 1 ? "" : "s", join(parts, ", "));
 }
 
-// Nothing is worth keeping of what headroom judged; what is not a GPU's stays.
-std::string what_can_go(const std::vector<Judgement>& judged) {
-  const bool all_ours =
-      std::all_of(judged.begin(), judged.end(), [](const Judgement& one) { return one.ours; });
-  return all_ours ? "You can delete all of these.\n"
-                  : "You can delete all of these except those marked \"not ours\", which are not "
-                    "GPU settings.\n";
+// What is no GPU's setting is counted, and not listed: it may be a secret, and it is left alone.
+std::string left_alone(const std::vector<Judgement>& judged, const Style& style) {
+  const auto others =
+      std::count_if(judged.begin(), judged.end(), [](const Judgement& one) { return !one.ours; });
+  if (others == 0) return "";
+  return fold(others == 1 ? "One other is no GPU setting that headroom knows: left alone."
+                          : fmt::format("{} others are no GPU settings that headroom knows: left "
+                                        "alone.",
+                                        others),
+              "", style.width);
 }
 
 }  // namespace
@@ -145,11 +147,12 @@ std::string environment_text(const std::string& name, const facts::Facts& facts,
   std::string text = style.bold("Settings in " + shown) + "\n";
   text += style.dim(fold(printable(machine_words(facts)), "for ", style.width));
   for (const Judgement& one : judged) {
+    if (!one.ours) continue;
     text += (one.is_option() ? "" : "\n") + heading(one, name, style) + explanation(one, style);
   }
-  text += "\n" + style.bold(tally(judged)) + "\n";
+  text += "\n" + style.bold(tally(judged)) + "\n" + left_alone(judged, style);
   const auto lines = findings::clean_lines(judged);
-  if (lines.empty()) return fit(text + what_can_go(judged), style.width);
+  if (lines.empty()) return fit(text + "You can delete these settings.\n", style.width);
   text += "What to keep:\n\n";
   for (const std::string& line : lines) text += "    " + keep_whole(printable(line)) + "\n";
   return fit(text, style.width);

@@ -102,8 +102,8 @@ std::string also_needed(const Diagnosis& diagnosis) {
   if (!diagnosis.cause) return "";
   for (const findings::Finding& finding : diagnosis.findings) {
     if (!finding.joins_steps || finding.id == diagnosis.cause->id) continue;
-    if (finding.id == "known-bad-kernel") return "; it needs another kernel too";
-    if (finding.id == "firmware-bad") return "; it needs other firmware too";
+    if (finding.id == "known-bad-kernel") return "; this kernel also lacks what the GPU needs";
+    if (finding.id == "firmware-bad") return "; its firmware is known to be bad, too";
   }
   return "";
 }

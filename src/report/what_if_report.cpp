@@ -113,12 +113,13 @@ namespace {
 std::string next_text(const WhatIfAnswer& answer, const Style& style) {
   const auto& limit = answer.change.pages_limit.value;
   if (!limit || answer.change.words.size() != 1) {
-    return next_line("headroom check", "(shows the present state)", style);
+    return next_line(for_root("headroom check", answer.root), "(shows the present state)", style);
   }
   const bool whole = limit->value % (1_GiB).value == 0;
   const std::string size =
       whole ? fmt::format("{}GiB", limit->value / (1_GiB).value) : std::to_string(limit->value);
-  return next_line("headroom fix ttm-cap --size " + size, "(shows how to make it so)", style);
+  return next_line(for_root("headroom fix ttm-cap --size " + size, answer.root),
+                   "(shows how to make it so)", style);
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 // check would then say.
 #pragma once
 
+#include <string>
+
 #include <nlohmann/json_fwd.hpp>
 
 #include "facts/what_if.h"
@@ -15,6 +17,7 @@ struct WhatIfAnswer {
   facts::WhatIf change;
   facts::Prediction prediction;
   findings::Diagnosis diagnosis;  // Of the machine as it would be.
+  std::string root = "/";         // Where that machine was captured.
 };
 
 std::string to_text(const facts::Facts& now, const WhatIfAnswer& answer, const Style& style);

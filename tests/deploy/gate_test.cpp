@@ -64,7 +64,13 @@ TEST(DeployGate, the_incidents_machine_is_refused) {
   EXPECT_EQ(refusal_of(input_of(apu, spec)), "gpu-unsupported");
   ServiceSpec on_cpu = spec;
   on_cpu.expect.gpu = false;
-  EXPECT_EQ(refusal_of(input_of(apu, on_cpu)), "");
+  // An image for ROCm, or its devices, are refused whatever the file expects.
+  GateInput input = input_of(apu, on_cpu);
+  EXPECT_EQ(refusal_of(input), "gpu-unsupported");
+  input.candidate->image = "ghcr.io/immich-app/immich-machine-learning:release";
+  EXPECT_EQ(refusal_of(input), "gpu-unsupported");
+  input.candidate->devices.clear();
+  EXPECT_EQ(refusal_of(input), "");
 }
 
 TEST(DeployGate, without_an_amd_gpu_it_cannot_be_used) {
@@ -113,6 +119,7 @@ TEST(DeployGate, a_device_that_is_not_there_is_refused_without_a_gpu_too) {
   ServiceSpec spec = gpu_spec();
   spec.expect.gpu = false;
   GateInput input = input_of(apu, spec);
+  input.candidate.reset();
   input.missing_devices = {"/dev/apex_0"};
   EXPECT_EQ(refusal_of(input), "device-missing");
 }

@@ -38,12 +38,17 @@ Step write(const FixSubject& subject, const std::string& path, std::string text,
 std::string where_python_is_missing(const FixSubject& subject, const StackChoice& choice) {
   const std::string version = choice.python.substr(std::string_view("python").size());
   std::string text = fmt::format(
-      "If there is no {0}: uv venv --python {1} venv, in place of "
-      "{0} -m venv venv. uv downloads that Python.",
+      "If there is no {0}: uv venv --seed --python {1} venv, in place of "
+      "{0} -m venv venv. uv (https://docs.astral.sh/uv) downloads that Python.",
       choice.python, version);
   const auto& distribution = subject.facts.machine.distribution_id;
   const bool fedora = distribution && distribution->find("fedora") != std::string::npos;
   if (fedora) text += fmt::format(" Fedora also has it: sudo dnf install {}", choice.python);
+  const bool debian = distribution && (distribution->find("debian") != std::string::npos ||
+                                       distribution->find("ubuntu") != std::string::npos);
+  if (debian) {
+    text += fmt::format(" If it has no module venv: sudo apt install {}-venv", choice.python);
+  }
   return text;
 }
 
