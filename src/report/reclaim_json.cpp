@@ -35,6 +35,7 @@ Json to_json(const plan::RungPlan& rung) {
           {"what", rung.what},
           {"commands", rung.commands},
           {"dies", rung.dies},
+          {"dies_too", text_or_null(rung.dies_too)},
           {"memory", plan::to_string(rung.contents)},
           {"desktop", text_or_null(rung.desktop)},
           {"cannot", text_or_null(rung.cannot)},

@@ -95,7 +95,10 @@ std::string describe(const plan::RungPlan& rung, const Style& style) {
   text += "\n";
   text += fold(printable(rung.what), "      ", style.width);
   add_row(text, "because", rung.cannot, style);
-  if (rung.cannot.empty()) add_row(text, "ends", rung.dies, style);
+  if (rung.cannot.empty()) {
+    add_row(text, "ends", rung.dies, style);
+    add_row(text, "with it", rung.dies_too, style);
+  }
   add_row(text, "memory", std::string(contents_text(rung.contents)), style);
   add_row(text, "desktop", rung.desktop, style);
   for (std::size_t i = 0; i < rung.commands.size(); ++i) {
@@ -254,6 +257,15 @@ std::string verdict(const plan::ReclaimPlan& plan, const plan::ReclaimOutcome& o
          "\n";
 }
 
+// What ends with the chosen ones, beside the command that ends them.
+std::string ends_too(const plan::ReclaimPlan& plan) {
+  for (const plan::RungPlan& rung : plan.rungs) {
+    if (!rung.within || !rung.cannot.empty() || rung.dies_too.empty()) continue;
+    return fmt::format("(this ends {}, and with it {})", rung.dies, rung.dies_too);
+  }
+  return "";
+}
+
 // Why --apply would do nothing.
 std::string_view why_nothing(const plan::ReclaimPlan& plan) {
   if (plan.spared.empty()) return "Nothing to reclaim.";
@@ -287,12 +299,12 @@ std::string to_text(const plan::ReclaimPlan& plan, PlanDetail detail, const Styl
     text += describe_rungs(plan, detail, style);
   }
   if (detail == PlanDetail::applied) return fit(text, style.width);
-  const std::string_view remark =
+  const std::string remark =
       !refused.empty() ? "(shows who would end with it; nothing is done yet)"
       : enough
           ? "(asks the chosen processes to end: what they have not saved is lost; without --apply "
             "it shows the steps)"
-          : "";
+          : ends_too(plan);
   return fit(text + next_lines(plan, next_commands(plan, nullptr), remark, style), style.width);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "plan/reclaim/rungs.h"
+#include "plan/reclaim/session_of.h"
 
 namespace headroom::plan {
 namespace {
@@ -34,7 +35,7 @@ RungPlan describe_name() {
   return rung;
 }
 
-RungPlan describe_signal(const ReclaimPlan& plan, Rung kind) {
+RungPlan describe_signal(const ReclaimSubject& subject, const ReclaimPlan& plan, Rung kind) {
   const bool ask = kind == Rung::ask;
   RungPlan rung =
       start(kind, ask ? fmt::format("Ask the chosen processes to end (SIGTERM), the largest first, "
@@ -43,12 +44,15 @@ RungPlan describe_signal(const ReclaimPlan& plan, Rung kind) {
                       : fmt::format("Kill the processes that were asked and are still running "
                                     "(SIGKILL). Their unsaved work is lost. Wait up to {} s.",
                                     plan.options.grace_s));
+  std::vector<std::uint64_t> pids;
   for (const Target& target : plan.targets) {
+    pids.push_back(target.held.pid);
     rung.commands.push_back(fmt::format("{}kill{} {}", target.needs_root ? "sudo " : "",
                                         ask ? "" : " -KILL", target.held.pid));
     rung.needs_root = rung.needs_root || target.needs_root;
   }
   rung.dies = names_of(plan.targets);
+  rung.dies_too = find_dying_too(subject, plan, pids);
   if (plan.targets.empty()) {
     rung.cannot = plan.spared.empty() ? "no running process holds memory of this GPU"
                                       : "no holder was chosen";
@@ -81,23 +85,26 @@ RungPlan describe_pool() {
   return rung;
 }
 
-RungPlan describe_services(const ReclaimPlan& plan) {
+RungPlan describe_services(const ReclaimSubject& subject, const ReclaimPlan& plan) {
   RungPlan rung = start(Rung::stop_service,
                         "Stop the units and containers that the holders belong to, and that would "
                         "restart them. They stay stopped until somebody starts them.");
   std::vector<std::string> names;
   std::vector<std::string> refusals;
+  std::vector<std::uint64_t> pids;
   for (const Service& service : plan.services) {
     rung.commands.push_back(service.shown);
     rung.needs_root = rung.needs_root || service.needs_root;
     if (service.refused.empty()) {
       names.push_back("every process of " + service.name);
+      pids.insert(pids.end(), service.pids.begin(), service.pids.end());
     } else {
       refusals.push_back(service.name + ": " + service.refused);
     }
   }
   if (!names.empty()) {
     rung.dies = join(names, ", ");
+    rung.dies_too = find_dying_too(subject, plan, pids);
   } else if (refusals.empty()) {
     rung.cannot = "none of the chosen holders belongs to a unit or container";
   } else {
@@ -117,11 +124,11 @@ std::string name_of(const Client& client) {
 
 void describe_gentle_rungs(const ReclaimSubject& subject, ReclaimPlan& plan) {
   plan.rungs.push_back(describe_name());
-  plan.rungs.push_back(describe_signal(plan, Rung::ask));
-  plan.rungs.push_back(describe_signal(plan, Rung::insist));
+  plan.rungs.push_back(describe_signal(subject, plan, Rung::ask));
+  plan.rungs.push_back(describe_signal(subject, plan, Rung::insist));
   plan.rungs.push_back(describe_wait(plan));
   plan.rungs.push_back(describe_pool());
-  plan.rungs.push_back(describe_services(plan));
+  plan.rungs.push_back(describe_services(subject, plan));
   for (RungPlan& rung : plan.rungs) {
     if (subject.caller.root) rung.needs_root = false;
   }

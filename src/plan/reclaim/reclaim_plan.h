@@ -82,6 +82,7 @@ struct RungPlan {
   std::string what;                         // One sentence.
   std::vector<std::string> commands;        // The same by hand.
   std::string dies;                         // Who; "nobody".
+  std::string dies_too;                     // Who would end with them unasked; or empty.
   Contents contents = Contents::untouched;  // Of the GPU's memory.
   std::string desktop;                      // What it means for a desktop on this GPU; or empty.
   std::string cannot;                       // Why it cannot work here; empty: it can.
