@@ -75,14 +75,16 @@ void add_row(std::string& text, std::string_view name, const std::string& what,
   text += fold(printable(what), fmt::format("      {:<9}", name), style.width);
 }
 
-std::string_view contents_text(Contents contents) {
-  switch (contents) {
+std::string_view contents_text(const plan::RungPlan& rung) {
+  const bool all = rung.rung == Rung::module_reload;
+  switch (rung.contents) {
     case Contents::untouched:
       return "";
     case Contents::kept:
       return "the contents of the GPU's memory are kept";
     case Contents::lost:
-      return "everything in the GPU's memory is lost";
+      return all ? "everything in the memory of all AMD GPUs is lost"
+                 : "everything in the GPU's memory is lost";
     case Contents::unknown:
       break;
   }
@@ -99,7 +101,7 @@ std::string describe(const plan::RungPlan& rung, const Style& style) {
     add_row(text, "ends", rung.dies, style);
     add_row(text, "with it", rung.dies_too, style);
   }
-  add_row(text, "memory", std::string(contents_text(rung.contents)), style);
+  add_row(text, "memory", std::string(contents_text(rung)), style);
   add_row(text, "desktop", rung.desktop, style);
   for (std::size_t i = 0; i < rung.commands.size(); ++i) {
     add_row(text, i == 0 ? "by hand" : "", rung.commands[i], style);

@@ -16,60 +16,96 @@ namespace {
 constexpr std::string_view apu_rule =
     "on an APU the GPU is part of the processor: the screen goes dark, and the machine may hang";
 
-std::string everybody(const ReclaimPlan& plan, bool elsewhere) {
+std::string everybody(const ReclaimPlan& plan) {
   std::vector<std::string> names;
   for (const Client& client : plan.now.clients) names.push_back(name_of(client));
-  if (elsewhere) {
-    for (const Client& client : plan.now.elsewhere) names.push_back(name_of(client));
-  }
-  const std::string whose =
-      elsewhere ? "every client of every AMD GPU" : "every client of this GPU";
+  const std::string whose = "every client of this GPU";
   std::string who = names.empty() ? whose + " (none now)" : whose + ": " + join(names, ", ");
   if (!plan.desktop.empty()) who += "; the desktop with all its programs";
   return who;
 }
 
-std::string desktop_text(const ReclaimPlan& plan, std::string_view otherwise) {
-  if (plan.desktop.empty()) return std::string(otherwise);
-  return "The desktop or console runs on this GPU and would go down: " + join(plan.desktop, ", ") +
-         ".";
+// What a rung takes the driver away from.
+struct Reach {
+  std::string_view gpus;             // "this GPU".
+  std::vector<std::string> desktop;  // What shows that a desktop or console is on one of them.
+};
+
+std::string desktop_text(const Reach& reach) {
+  if (reach.desktop.empty()) return fmt::format("No desktop or console runs on {}.", reach.gpus);
+  return fmt::format("The desktop or console runs on {} and would go down: {}.", reach.gpus,
+                     join(reach.desktop, ", "));
 }
 
-RungPlan start(Rung rung, std::string what, const ReclaimSubject& subject,
-               const ReclaimPlan& plan) {
+// Every AMD GPU, because they share the driver.
+Reach reach_of_driver(const ReclaimSubject& subject, const ReclaimPlan& plan) {
+  Reach reach{"this GPU", plan.desktop};
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    if (gpu.pci == plan.pci) continue;
+    for (const std::string& sign :
+         find_desktop(subject, clients_of(subject.occupancy, gpu), gpu.pci)) {
+      reach.desktop.push_back(fmt::format("{} ({})", sign, gpu.pci));
+    }
+  }
+  if (plan.desktop.empty())
+    reach.gpus = reach.desktop.empty() ? "any GPU of this driver" : "another GPU of this driver";
+  return reach;
+}
+
+// Those who have one of the GPUs open and would keep the driver from being taken away.
+std::string held_open_by(const ReclaimPlan& plan, const std::vector<Client>& clients) {
+  std::vector<std::string> names;
+  for (const Client& client : clients) {
+    const bool ends =
+        std::any_of(plan.targets.begin(), plan.targets.end(),
+                    [&](const Target& target) { return target.held.pid == client.pid; });
+    if (!ends) names.push_back(name_of(client));
+  }
+  return names.empty() ? "" : ", as now " + join(names, ", ");
+}
+
+RungPlan start(Rung rung, std::string what, const ReclaimSubject& subject, const Reach& reach) {
   RungPlan made;
   made.rung = rung;
   made.what = std::move(what);
   made.needs_root = !subject.caller.root;
-  made.desktop = desktop_text(plan, "No desktop or console runs on this GPU.");
+  made.desktop = desktop_text(reach);
   return made;
 }
 
-std::string desktop_rule(const ReclaimPlan& plan) {
-  const bool may = plan.options.include_desktop || plan.desktop.empty();
-  return may ? "" : "the desktop or console runs on this GPU; --include-desktop allows it";
+std::string desktop_rule(const ReclaimPlan& plan, const Reach& reach) {
+  if (plan.options.include_desktop || reach.desktop.empty()) return "";
+  const std::string signs = plan.desktop.empty() ? ": " + join(reach.desktop, ", ") : "";
+  return fmt::format("the desktop or console runs on {}{}; --include-desktop allows it", reach.gpus,
+                     signs);
 }
 
 RungPlan describe_unbind(const ReclaimSubject& subject, const ReclaimPlan& plan) {
+  const Reach reach{"this GPU", plan.desktop};
   RungPlan rung = start(Rung::unbind_bind,
                         "Unbind the driver from this GPU and bind it again. This is done only "
                         "while nobody has the GPU open, because otherwise the kernel may crash.",
-                        subject, plan);
+                        subject, reach);
   rung.commands = {fmt::format("echo {} | sudo tee /sys/bus/pci/drivers/amdgpu/unbind", plan.pci),
                    fmt::format("echo {} | sudo tee /sys/bus/pci/drivers/amdgpu/bind", plan.pci)};
-  rung.dies = "nobody: it is not done while somebody has the GPU open";
+  rung.dies = "nobody: it is not done while somebody has the GPU open" +
+              held_open_by(plan, plan.now.clients);
   rung.contents = Contents::lost;
-  rung.cannot = plan.integrated ? std::string(apu_rule) : desktop_rule(plan);
+  rung.cannot = plan.integrated ? std::string(apu_rule) : desktop_rule(plan, reach);
   return rung;
 }
 
 RungPlan describe_reload(const ReclaimSubject& subject, const ReclaimPlan& plan) {
+  const Reach reach = reach_of_driver(subject, plan);
   RungPlan rung = start(Rung::module_reload,
                         "Unload the driver of all AMD GPUs and load it again. The kernel refuses "
                         "this while anything, including a console, uses one of them.",
-                        subject, plan);
+                        subject, reach);
   rung.commands = {"sudo modprobe -r amdgpu", "sudo modprobe amdgpu"};
-  rung.dies = "nobody: it is not done while somebody has one of the GPUs open";
+  std::vector<Client> everybody = plan.now.clients;
+  everybody.insert(everybody.end(), plan.now.elsewhere.begin(), plan.now.elsewhere.end());
+  rung.dies = "nobody: it is not done while somebody has one of the GPUs open" +
+              held_open_by(plan, everybody);
   rung.contents = Contents::lost;
   const bool any_apu =
       std::any_of(subject.facts.gpus.begin(), subject.facts.gpus.end(),
@@ -79,7 +115,7 @@ RungPlan describe_reload(const ReclaimSubject& subject, const ReclaimPlan& plan)
   } else if (any_apu) {
     rung.cannot = "the driver also drives this machine's APU, whose screen would go dark";
   } else {
-    rung.cannot = desktop_rule(plan);
+    rung.cannot = desktop_rule(plan, reach);
   }
   return rung;
 }
@@ -131,7 +167,7 @@ std::string why_no_reset(const ReclaimSubject& subject, const ReclaimPlan& plan)
   if (!can && can.missing().why == facts::Why::not_present) {
     return "debugfs is not mounted: sudo mount -t debugfs none /sys/kernel/debug";
   }
-  return desktop_rule(plan);
+  return desktop_rule(plan, {"this GPU", plan.desktop});
 }
 
 RungPlan describe_reset(const ReclaimSubject& subject, const facts::Gpu& gpu,
@@ -141,10 +177,10 @@ RungPlan describe_reset(const ReclaimSubject& subject, const facts::Gpu& gpu,
       Rung::driver_reset,
       fmt::format("Make the driver reset the GPU{}. The reset may hang. Then only a reboot helps.",
                   reset ? fmt::format(" ({})", method_text(*reset)) : ""),
-      subject, plan);
+      subject, {"this GPU", plan.desktop});
   rung.commands = {fmt::format("sudo cat /sys/kernel/debug/dri/{}/amdgpu_gpu_recover",
                                plan.card ? std::to_string(*plan.card) : "N")};
-  rung.dies = everybody(plan, false);
+  rung.dies = everybody(plan);
   rung.contents = !reset                              ? Contents::unknown
                   : *reset == knowledge::Reset::mode2 ? Contents::kept
                                                       : Contents::lost;
@@ -154,7 +190,7 @@ RungPlan describe_reset(const ReclaimSubject& subject, const facts::Gpu& gpu,
 
 RungPlan describe_reboot(const ReclaimSubject& subject, const ReclaimPlan& plan) {
   RungPlan rung = start(Rung::reboot, "Reboot. This is the only way that always frees the memory.",
-                        subject, plan);
+                        subject, {"this GPU", plan.desktop});
   rung.commands = {"sudo systemctl reboot"};
   rung.dies = "every process of this machine";
   rung.desktop = "";
@@ -165,10 +201,10 @@ RungPlan describe_reboot(const ReclaimSubject& subject, const ReclaimPlan& plan)
 
 }  // namespace
 
-std::vector<std::string> find_desktop(const ReclaimSubject& subject, const Measurement& now,
-                                      const std::string& pci) {
+std::vector<std::string> find_desktop(const ReclaimSubject& subject,
+                                      const std::vector<Client>& clients, const std::string& pci) {
   std::vector<std::string> signs;
-  for (const Client& client : now.clients) {
+  for (const Client& client : clients) {
     if (facts::is_desktop(client.command)) signs.push_back(name_of(client) + " has it open");
   }
   const facts::Screens* screens = subject.occupancy.screens_of(pci);

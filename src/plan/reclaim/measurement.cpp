@@ -52,6 +52,15 @@ bool has_open(const facts::Occupant& occupant, const facts::Gpu& gpu) {
 
 }  // namespace
 
+std::vector<Client> clients_of(const facts::Occupancy& occupancy, const facts::Gpu& gpu) {
+  std::vector<Client> clients;
+  for (const facts::Occupant& occupant : occupancy.occupants) {
+    const bool ended = occupant.stat && occupant.stat->ended();
+    if (!ended && has_open(occupant, gpu)) clients.push_back(make_client(occupant));
+  }
+  return clients;
+}
+
 Bytes Measurement::dead() const {
   Bytes sum;
   for (const Held& held : holders) {
@@ -83,10 +92,10 @@ Result<Measurement> measure(const facts::Facts& facts, const facts::Occupancy& o
   }
   std::stable_sort(measurement.holders.begin(), measurement.holders.end(),
                    [](const Held& a, const Held& b) { return a.bytes > b.bytes; });
+  measurement.clients = clients_of(occupancy, *gpu);
   for (const facts::Occupant& occupant : occupancy.occupants) {
-    if (occupant.stat && occupant.stat->ended()) continue;
-    auto& list = has_open(occupant, *gpu) ? measurement.clients : measurement.elsewhere;
-    list.push_back(make_client(occupant));
+    const bool ended = occupant.stat && occupant.stat->ended();
+    if (!ended && !has_open(occupant, *gpu)) measurement.elsewhere.push_back(make_client(occupant));
   }
   const auto& unattributed = gpu->accounting.unattributed;
   if (measurement.complete && unattributed) measurement.unowned = *unattributed;

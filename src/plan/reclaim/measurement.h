@@ -47,6 +47,9 @@ struct Measurement {
   Bytes dead() const;  // Held by processes that are gone.
 };
 
+// The living processes that have this GPU open, by PID.
+std::vector<Client> clients_of(const facts::Occupancy& occupancy, const facts::Gpu& gpu);
+
 // Fails with not_found where there is no such GPU, with unsupported where the driver does not say
 // how much is in use.
 Result<Measurement> measure(const facts::Facts& facts, const facts::Occupancy& occupancy,

@@ -91,7 +91,7 @@ Result<ReclaimPlan> plan_reclaim(const ReclaimSubject& subject, const std::strin
   }
   HEADROOM_CHECK(choose_targets(subject, plan));
   find_services(subject, plan);
-  plan.desktop = find_desktop(subject, plan.now, pci);
+  plan.desktop = find_desktop(subject, plan.now.clients, pci);
   describe_gentle_rungs(subject, plan);
   describe_harsh_rungs(subject, *gpu, plan);
   for (RungPlan& rung : plan.rungs) rung.within = rung.rung <= subject.options.up_to;

@@ -13,7 +13,7 @@ void describe_gentle_rungs(const ReclaimSubject& subject,
 void describe_harsh_rungs(const ReclaimSubject& subject, const facts::Gpu& gpu, ReclaimPlan& plan);
 
 // What shows that a desktop or a console is drawn by this GPU; empty: nothing does.
-std::vector<std::string> find_desktop(const ReclaimSubject& subject, const Measurement& now,
-                                      const std::string& pci);
+std::vector<std::string> find_desktop(const ReclaimSubject& subject,
+                                      const std::vector<Client>& clients, const std::string& pci);
 
 }  // namespace headroom::plan
