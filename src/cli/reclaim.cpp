@@ -8,9 +8,11 @@
 #include <algorithm>
 
 #include "base/document.h"
+#include "base/shell_quote.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/surroundings.h"
+#include "facts/find_gpu.h"
 #include "findings/memory_use.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/open_root.h"
@@ -64,11 +66,6 @@ Status read_options(Typed& typed) {
   return Done{};
 }
 
-// "03:00.0" is "0000:03:00.0".
-bool is_meant(const std::string& typed, const std::string& pci) {
-  return typed.empty() || pci == typed || (pci.size() > typed.size() && pci.ends_with(":" + typed));
-}
-
 plan::Caller make_caller(const Typed& typed, const std::string& pci) {
   plan::Caller caller;
   caller.root = machine::runs_as_root();
@@ -79,7 +76,7 @@ plan::Caller make_caller(const Typed& typed, const std::string& pci) {
     caller.words.push_back(option);
     caller.words.push_back(value);
   };
-  if (typed.plan.free) add("--free", fmt::format("{}", typed.plan.free->value));
+  if (typed.plan.free) add("--free", shell_quote(typed.free));
   if (typed.plan.grace_s != plan::ReclaimOptions{}.grace_s) {
     add("--grace", std::to_string(typed.plan.grace_s));
   }
@@ -89,13 +86,18 @@ plan::Caller make_caller(const Typed& typed, const std::string& pci) {
 // A plan for every GPU that is meant. What is named must hold something on one of them.
 Result<std::vector<plan::ReclaimPlan>> make_plans(const Typed& typed, const Look& look,
                                                   const knowledge::GpuTables& tables) {
+  auto meant = facts::find_gpus(look.facts, typed.gpu);
+  if (!meant) {
+    Error error = std::move(meant).error();
+    error.next = join(make_caller(typed, look.facts.gpus.front().pci).words, " ");
+    return error;
+  }
   std::vector<plan::ReclaimPlan> plans;
   std::optional<Error> refused;
-  for (const facts::Gpu& gpu : look.facts.gpus) {
-    if (!is_meant(typed.gpu, gpu.pci)) continue;
-    const plan::Caller caller = make_caller(typed, gpu.pci);
+  for (const facts::Gpu* gpu : *meant) {
+    const plan::Caller caller = make_caller(typed, gpu->pci);
     auto plan =
-        plan::plan_reclaim({look.facts, look.occupancy, tables, typed.plan, caller}, gpu.pci);
+        plan::plan_reclaim({look.facts, look.occupancy, tables, typed.plan, caller}, gpu->pci);
     if (plan) {
       plans.push_back(*std::move(plan));
     } else if (!refused || refused->code == Errc::unsupported) {
@@ -104,15 +106,7 @@ Result<std::vector<plan::ReclaimPlan>> make_plans(const Typed& typed, const Look
   }
   if (!plans.empty()) return plans;
   if (refused) return *std::move(refused);
-  if (look.facts.gpus.empty()) {
-    return Error{Errc::not_found, "expected an AMD GPU, found none", "headroom check"};
-  }
-  std::string there;
-  for (const facts::Gpu& gpu : look.facts.gpus) {
-    there += there.empty() ? gpu.pci : ", " + gpu.pci;
-  }
-  return Error{Errc::invalid, fmt::format("--gpu {}: expected one of {}", typed.gpu, there),
-               "headroom reclaim --gpu " + look.facts.gpus.front().pci};
+  return Error{Errc::not_found, "expected an AMD GPU, found none", "headroom check"};
 }
 
 // No job finds memory there, although nothing is left of the dead and nobody was chosen.
@@ -247,8 +241,10 @@ void add_reclaim(CLI::App& app, Context& context) {
   CLI::App* command = app.add_subcommand(
       "reclaim",
       "Get GPU memory back from dead or forgotten processes, by the gentlest way that works");
-  command->add_option("--gpu", typed->gpu, "The GPU, by its PCI address: 0c:00.0")
-      ->type_name("PCI");
+  command
+      ->add_option("--gpu", typed->gpu,
+                   "The GPU, by its PCI address (0c:00.0), its HIP index, or its name")
+      ->type_name("GPU");
   command
       ->add_option("--free", typed->free,
                    "Stop as soon as this much is free (default: when the chosen and the dead "

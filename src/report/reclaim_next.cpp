@@ -71,8 +71,10 @@ void add_choices(const plan::ReclaimPlan& plan, std::vector<std::string>& comman
     const bool known = std::find(seen.begin(), seen.end(), spared.choose) != seen.end();
     if (known || spared.of_desktop) continue;
     seen.push_back(spared.choose);
-    commands.push_back(fmt::format("{}{} {} --apply", start(plan, spared.needs_root),
-                                   choice_of(plan.options), spared.choose));
+    const Rung last = plan.options.up_to;
+    const bool root = spared.needs_root || any_needs_root(plan, last);
+    commands.push_back(fmt::format("{}{} {}{} --apply", start(plan, root), choice_of(plan.options),
+                                   spared.choose, up_to(last)));
   }
 }
 

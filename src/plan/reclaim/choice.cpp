@@ -45,32 +45,56 @@ std::string way_to_choose(const Held& held) {
   return fmt::format("--pid {}", held.pid);
 }
 
-template <class Word, class Means>
-Status check_words(const std::vector<Word>& words, std::string_view option, const Measurement& now,
-                   const std::string& pci, Means means) {
-  for (const Word& word : words) {
-    const bool any = std::any_of(now.holders.begin(), now.holders.end(),
-                                 [&](const Held& held) { return means(word, held); });
-    if (any) continue;
-    std::vector<std::string> pids;
-    for (const Held& held : now.holders) {
-      pids.push_back(
-          fmt::format("{} (PID {})", held.command.empty() ? "?" : held.command, held.pid));
+std::string short_name(const Held& held) {
+  return fmt::format("{} (PID {})", held.command.empty() ? "?" : held.command, held.pid);
+}
+
+// What is named holds memory, but of another GPU. Nothing: it holds none anywhere.
+template <class IsMeant>
+std::optional<Error> held_elsewhere(const ReclaimSubject& subject, const std::string& pci,
+                                    const std::string& named, IsMeant is_meant) {
+  for (const facts::Gpu& gpu : subject.facts.gpus) {
+    if (gpu.pci == pci) continue;
+    const auto there = measure(subject.facts, subject.occupancy, gpu.pci);
+    if (!there) continue;
+    for (const Held& held : there->holders) {
+      if (!is_meant(held)) continue;
+      return Error{Errc::invalid,
+                   fmt::format("{}: expected a holder of memory on {}; {} holds {} on {}", named,
+                               pci, short_name(held), to_string(held.bytes), gpu.pci),
+                   fmt::format("headroom reclaim --gpu {} {}", gpu.pci, named)};
     }
+  }
+  return std::nullopt;
+}
+
+template <class Word, class Means>
+Status check_words(const ReclaimSubject& subject, const ReclaimPlan& plan,
+                   const std::vector<Word>& words, std::string_view option, Means means) {
+  for (const Word& word : words) {
+    const auto is_meant = [&](const Held& held) { return means(word, held); };
+    const auto& holders = plan.now.holders;
+    if (std::any_of(holders.begin(), holders.end(), is_meant)) continue;
+    const std::string named = fmt::format("{} {}", option, word);
+    if (auto elsewhere = held_elsewhere(subject, plan.pci, named, is_meant))
+      return *std::move(elsewhere);
+    std::vector<std::string> names;
+    for (const Held& held : holders) names.push_back(short_name(held));
+    const auto& typed = subject.caller.words;
     return Error{Errc::invalid,
-                 fmt::format("{} {}: expected a holder of memory on {}; there {}", option, word,
-                             pci, pids.empty() ? "is none" : "are " + join(pids, ", ")),
-                 "headroom reclaim --gpu " + pci};
+                 fmt::format("{}: expected a holder of memory on {}; there {}", named, plan.pci,
+                             names.empty() ? "is none" : "are " + join(names, ", ")),
+                 typed.empty() ? "headroom reclaim --gpu " + plan.pci : join(typed, " ")};
   }
   return Done{};
 }
 
-Status check_named(const ReclaimOptions& options, const ReclaimPlan& plan) {
-  HEADROOM_CHECK(check_words(options.pids, "--pid", plan.now, plan.pci,
+Status check_named(const ReclaimSubject& subject, const ReclaimPlan& plan) {
+  const ReclaimOptions& options = subject.options;
+  HEADROOM_CHECK(check_words(subject, plan, options.pids, "--pid",
                              [](std::uint64_t pid, const Held& held) { return held.pid == pid; }));
-  HEADROOM_CHECK(
-      check_words(options.containers, "--container", plan.now, plan.pci, names_container));
-  return check_words(options.units, "--unit", plan.now, plan.pci, names_unit);
+  HEADROOM_CHECK(check_words(subject, plan, options.containers, "--container", names_container));
+  return check_words(subject, plan, options.units, "--unit", names_unit);
 }
 
 bool belongs_to_another(const facts::Occupant* occupant, const Caller& caller) {
@@ -114,7 +138,7 @@ void choose(const ReclaimSubject& subject, const Held& held, ReclaimPlan& plan) 
 }  // namespace
 
 Status choose_targets(const ReclaimSubject& subject, ReclaimPlan& plan) {
-  HEADROOM_CHECK(check_named(subject.options, plan));
+  HEADROOM_CHECK(check_named(subject, plan));
   for (const Held& held : plan.now.holders) choose(subject, held, plan);
   // Who was left behind goes first: nobody misses it.
   std::stable_sort(plan.targets.begin(), plan.targets.end(), [](const Target& a, const Target& b) {

@@ -16,10 +16,9 @@ std::vector<HostStep> plan_for_host(const ReclaimSubject& subject, const facts::
   const std::string nodes = gpu.render_minor
                                 ? fmt::format("/dev/kfd /dev/dri/renderD{}", *gpu.render_minor)
                                 : "/dev/kfd /dev/dri/*";
-  const std::string amount = subject.options.free
-                                 ? fmt::format(" --free {}B", subject.options.free->value)
-                                 : std::string();
-  const std::string reclaim = fmt::format("sudo headroom reclaim --gpu {}{}", gpu.pci, amount);
+  const auto& words = subject.caller.words;
+  const std::string reclaim =
+      "sudo " + (words.empty() ? "headroom reclaim --gpu " + gpu.pci : join(words, " "));
   std::vector<HostStep> steps;
   if (!pids.empty()) {
     steps.push_back({"See which processes they are. These are the host's PIDs.",
