@@ -78,8 +78,8 @@ Error no_such_fix(const std::string& id) {
   const auto near = nearest(id, ids);
   return {Errc::invalid,
           near ? fmt::format("there is no fix \"{}\"; did you mean {}?", printable(id), *near)
-               : fmt::format("expected one of {}; found \"{}\"", join(ids, ", "), printable(id)),
-          near ? "headroom fix " + *near : "headroom fix   (lists what it can fix here)"};
+               : fmt::format("there is no fix \"{}\"", printable(id)),
+          near ? "headroom fix " + *near : "headroom fix   (lists what can be fixed here)"};
 }
 
 int list_fixes(const FixCommand& command, const plan::FixSubject& subject, const Context& context) {
