@@ -79,14 +79,32 @@ Error no_command(const CLI::App& app, const Words& rest, const Words& words) {
                       commands_of(app), words, help + " lists the commands");
 }
 
+// An option that does not exist. The command line with the one that was meant is offered only where
+// it would be understood: not where that one takes a value and none was typed behind it.
+Error unknown_option(const std::string& front, const std::string& found, const Command& command,
+                     const Words& words, const std::string& help) {
+  const std::string what = fmt::format("{}there is no option {}", front, option_name(found));
+  Error error = unknown_word(what, found, names_of(command), words, help);
+  const auto meant = nearest(found.substr(0, found.find('=')), names_of(command));
+  const auto place = std::find(words.begin(), words.end(), found);
+  const bool has_value =
+      found.find('=') != std::string::npos ||
+      (place != words.end() && place + 1 != words.end() && !(place + 1)->starts_with('-'));
+  for (const Option& option : command.options) {
+    const auto& names = option.names;
+    const bool is_it = meant && std::find(names.begin(), names.end(), *meant) != names.end();
+    if (is_it && option.value.kind != ValueKind::none && !has_value) error.next = help;
+  }
+  return error;
+}
+
 Error one_too_many(const CLI::App& app, const CLI::App& command, const std::string& found,
                    const Words& words) {
   const Command described = describe(command);
   const std::string front = in_front(app, command);
   const std::string name = app.get_name() + (front.empty() ? "" : " " + command.get_name());
   if (found.starts_with('-'))
-    return unknown_word(fmt::format("{}there is no option {}", front, option_name(found)), found,
-                        names_of(described), words, name + " --help");
+    return unknown_option(front, found, described, words, name + " --help");
   return {Errc::invalid, fmt::format("{}one argument too many: \"{}\"", front, printable(found)),
           name + " --help"};
 }
