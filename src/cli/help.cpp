@@ -15,6 +15,7 @@
 #include "command_line/help_text.h"
 #include "findings/causes/causes.h"
 #include "findings/rules.h"
+#include "knowledge/gpu_tables.h"
 #include "knowledge/help_topics.h"
 #include "machine/terminal.h"
 #include "report/style.h"
@@ -65,6 +66,23 @@ std::optional<std::string> find_text(const Command& program, const Topics& topic
   return find_rule_text(findings::rules(), word);
 }
 
+// A GPU's target, or a card by what people call it: "gfx906", "MI50".
+bool is_gpu(const std::string& word) {
+  const auto tables = knowledge::load_gpu_tables();
+  return tables && (tables->target(word) != nullptr || !tables->card_names.find(word).empty());
+}
+
+// The topic that answers a word which is not its name.
+std::optional<std::string> find_other_word(const Topics& topics, const std::string& word) {
+  const std::string small = to_lower(word);
+  const std::string meant = is_gpu(word) || is_gpu(small) ? "targets" : small;
+  for (const HelpTopic& topic : topics) {
+    const bool other = std::find(topic.also.begin(), topic.also.end(), meant) != topic.also.end();
+    if (topic.id == meant || other) return to_text(topic);
+  }
+  return std::nullopt;
+}
+
 std::string list_topics(const Topics& topics) {
   std::vector<std::vector<std::string>> rows;
   for (const HelpTopic& topic : topics) rows.push_back({topic.id, topic.about});
@@ -87,16 +105,21 @@ int run_help(const CLI::App& app, const std::string& word, const Context& contex
     context.printer.print(*text);
     return exit_ok;
   }
+  if (const auto text = find_other_word(*topics, word)) {
+    context.printer.print(*text);
+    return exit_ok;
+  }
   std::vector<std::string> words = help_words();
   for (const Command& command : program.commands)
     words.push_back(command.name.substr(program.name.size() + 1));
   const auto meant = nearest(word, words);
-  return print_error(context,
-                     {Errc::invalid,
-                      fmt::format("there is no help on \"{}\"{}", word,
-                                  meant ? fmt::format("; did you mean {}?", *meant) : ""),
-                      meant ? "headroom help " + *meant : "headroom help lists the topics"},
-                     exit_usage);
+  const Error error{Errc::invalid,
+                    fmt::format("there is no help on \"{}\"{}", word,
+                                meant ? fmt::format("; did you mean {}?", *meant) : ""),
+                    meant ? "headroom help " + *meant : "headroom help TOPIC, with one of these:"};
+  const int code = print_error(context, error, exit_usage);
+  if (!meant) context.printer.say(list_topics(*topics));
+  return code;
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ Result<std::vector<HelpTopic>> parse_help_topics(std::string_view text) {
   for (TableReader& row : root.rows("topic")) {
     HelpTopic topic;
     topic.id = row.text("id");
+    row.read("also", topic.also);
     topic.about = row.text("about");
     topic.text = without_line_ends(row.text("text"));
     row.refuse_unknown();

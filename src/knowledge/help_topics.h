@@ -12,9 +12,10 @@
 namespace headroom::knowledge {
 
 struct HelpTopic {
-  std::string id;     // "memory", as it is typed.
-  std::string about;  // What the reader asks: one line.
-  std::string text;   // Paragraphs; a line that begins with two blanks stays as it is.
+  std::string id;                 // "memory", as it is typed.
+  std::vector<std::string> also;  // Other words that people type for it: "env".
+  std::string about;              // What the reader asks: one line.
+  std::string text;               // Paragraphs; a line that begins with two blanks stays as it is.
 };
 
 // Fails with the table's line.
