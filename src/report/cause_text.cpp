@@ -119,7 +119,9 @@ const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosi
 }
 
 std::string for_root(const std::string& command, const std::string& root) {
-  return root == "/" ? command : command + " --root " + printable(shell_quote(root));
+  if (root == "/") return command;
+  const std::size_t end = std::min(command.find("   ("), command.size());
+  return command.substr(0, end) + " --root " + printable(shell_quote(root)) + command.substr(end);
 }
 
 std::string mending_line(const findings::NextCommand& command, bool in_container,

@@ -44,18 +44,21 @@ std::string entry_text(const plan::Fix& fix, const Style& style) {
 }
 
 // What check found besides, that has a command of its own.
-std::string found_too_text(const std::vector<ListedFix>& fixes, const Style& style) {
+std::string found_too_text(const std::vector<ListedFix>& fixes, const Style& style,
+                           const std::string& root) {
   std::string text;
   for (const ListedFix& listed : fixes) {
     const plan::Outlook& outlook = listed.outlook;
     if (!outlook.found || outlook.standing == Standing::needed || outlook.error) continue;
-    text += fmt::format("  {}: {}\n", listed.fix->id, keep_whole(command_of(*listed.fix)));
+    text += fmt::format("  {}: {}\n", listed.fix->id,
+                        keep_whole(for_root(command_of(*listed.fix), root)));
   }
   return text.empty() ? "" : style.bold("Also found here") + "\n" + text + "\n";
 }
 
 // What check found and no command of this list mends by itself, with the reason and the way.
-std::string unmended_text(const std::vector<ListedFix>& fixes, const Style& style) {
+std::string unmended_text(const std::vector<ListedFix>& fixes, const Style& style,
+                          const std::string& root) {
   std::string text;
   for (const ListedFix& listed : fixes) {
     const plan::Outlook& outlook = listed.outlook;
@@ -66,7 +69,8 @@ std::string unmended_text(const std::vector<ListedFix>& fixes, const Style& styl
     text += fold(printable(why), fmt::format("  {}: ", listed.fix->id), style.width);
     const std::string& next = outlook.error->next;
     if (!next.empty() && !next.starts_with("headroom fix   ")) {
-      text += fold(printable(next), "      -> ", style.width);
+      const bool is_command = next.starts_with("headroom ");
+      text += fold(printable(is_command ? for_root(next, root) : next), "      -> ", style.width);
     }
   }
   return text.empty()
@@ -141,8 +145,8 @@ std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::D
   const bool stack = needed.empty() && !diagnosis.cause && lacks_stack(diagnosis, facts);
   std::string text = heading(needed, diagnosis, stack, style);
   for (const plan::Fix* fix : needed) text += entry_text(*fix, style);
-  text += found_too_text(fixes, style);
-  text += unmended_text(fixes, style);
+  text += found_too_text(fixes, style, root);
+  text += unmended_text(fixes, style, root);
   text += names_text("Can be changed, although nothing is wrong",
                      not_found(fixes, Standing::possible), style);
   auto by_hand = not_found(fixes, Standing::by_hand);
