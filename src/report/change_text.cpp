@@ -37,6 +37,17 @@ std::string steps_remark(const Change& change) {
   return needs_root(change) ? count + ", as root" : count + ", as yourself";
 }
 
+// What confirm needs where no step of a change is headroom's own.
+std::string record_text(const Change& change, const Style& style) {
+  if (!change.needs_reboot) return "";
+  return "\n" +
+         fold(fmt::format("headroom confirm can compare the result only with a forecast that "
+                          "was recorded before the reboot. {} records it and changes nothing "
+                          "else.",
+                          keep_whole(apply_command(change))),
+              "  ", style.width);
+}
+
 std::string steps_text(const Change& change, const Style& style) {
   std::string text = heading(steps_title(change), steps_remark(change), style);
   std::size_t number = 0;
@@ -44,7 +55,7 @@ std::string steps_text(const Change& change, const Style& style) {
     text += (number > 0 ? "\n" : "") + step_text(step, number + 1, style);
     ++number;
   }
-  if (is_by_hand(change)) return text;
+  if (is_by_hand(change)) return text + record_text(change, style);
   text += "\n";
   text += fold(
       "Before anything is changed, headroom saves the bytes, owner, mode and labels of every file "
@@ -68,8 +79,7 @@ std::string fallback_words(BootFallback fallback) {
       return "The boot loader tries the new entry a few times, and then goes back to the old one "
              "by itself.";
     case BootFallback::by_hand:
-      return "Nothing goes back by itself on this machine. Save these lines somewhere else before "
-             "you reboot:";
+      return "Nothing goes back by itself on this machine.";
   }
   return "";
 }
@@ -77,9 +87,13 @@ std::string fallback_words(BootFallback fallback) {
 std::string fallback_text(const Change& change, const Style& style) {
   if (change.fallback == BootFallback::not_needed) return "";
   std::string text = heading("If the machine does not boot", "", style);
-  text += fold(fallback_words(change.fallback), "  ", style.width);
+  const auto lines = ways_back(change, "ID");
+  const bool saved = change.fallback == BootFallback::by_hand && !lines.empty();
+  text += fold(fallback_words(change.fallback) +
+                   (saved ? " Save these lines somewhere else before you reboot:" : ""),
+               "  ", style.width);
   bool names_change = false;
-  for (const std::string& line : ways_back(change, "ID")) {
+  for (const std::string& line : lines) {
     names_change = names_change || line.find("ID") != std::string::npos;
     text += fold(printable(line), "  - ", style.width);
   }
@@ -92,15 +106,14 @@ std::string fallback_text(const Change& change, const Style& style) {
 
 std::string next_text(const Change& change, const facts::Facts& now, const Style& style) {
   const std::string where = now.machine.live ? "" : "on that machine: ";
-  std::string text = "\nNext: " + where + style.bold(keep_whole(apply_command(change))) + "\n";
   if (is_by_hand(change)) {
-    if (!change.needs_reboot) {
-      return "\nNext: headroom check   (when you are done, in the new environment if you made "
-             "one)\n";
-    }
-    return text +
-           "      (records the expected limits, so that headroom confirm can compare them)\n";
+    return change.needs_reboot
+               ? fmt::format("\nNext: {}headroom check   (after the steps above and the reboot)\n",
+                             where)
+               : "\nNext: headroom check   (when you are done, in the new environment if you made "
+                 "one)\n";
   }
+  std::string text = "\nNext: " + where + style.bold(keep_whole(apply_command(change))) + "\n";
   if (change.words.empty()) return text;
   return text + fold("(--script, in place of --apply, prints a shell script to do it by hand)",
                      "      ", style.width);

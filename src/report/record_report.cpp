@@ -268,8 +268,9 @@ std::string applied_to_text(const Record& record, const Style& style) {
   if (!change.needs_reboot) {
     for (const std::string& note : change.notes) text += note_text(note, style);
   } else {
-    text += "\n" + style.bold("If the machine does not boot") + "\n";
-    for (const std::string& sentence : ways_back(change, record.id)) {
+    const auto lines = ways_back(change, record.id);
+    if (!lines.empty()) text += "\n" + style.bold("If the machine does not boot") + "\n";
+    for (const std::string& sentence : lines) {
       text += fold(printable(sentence), "  ", style.width);
     }
   }

@@ -152,6 +152,10 @@ BootSteps tell_words(const BootSubject& subject, const ArgumentChange& change) {
        {},
        true});
   steps.fallback = BootFallback::by_hand;
+  steps.rescue = {
+      "In the boot loader's menu, take the change back on the kernel's line for one boot, and "
+      "boot. "
+      "Then take it back where you made it."};
   return steps;
 }
 

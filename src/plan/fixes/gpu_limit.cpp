@@ -142,8 +142,15 @@ class Planner {
     const LimitStory story{*apu_, predicted_apu(), next_, drops_gttsize_};
     if (!choice_) {
       const std::string setting = drops_limit_ ? parameters_.front().name() : "amdgpu.gttsize";
-      change.title = fmt::format("Remove {}, so that {} uses its {} carve-out", setting, apu_->name,
-                                 to_string(*predicted_apu().vram_total));
+      const bool switches = findings::on_gtt(*apu_);
+      change.title = fmt::format(
+          "Remove {}{} {} {} its {} carve-out", setting, switches ? ", so that" : ";", apu_->name,
+          switches ? "uses" : "keeps to", to_string(*predicted_apu().vram_total));
+      if (!switches) {
+        change.warnings.emplace_back(
+            "This gives jobs no more memory, because they get the carve-out alone with the setting "
+            "and without it. headroom check says what gives them more.");
+      }
       change.notes = notes_on_carve_out(story, setting);
       return;
     }

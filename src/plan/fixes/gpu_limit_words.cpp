@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 #include "facts/largest_allocation.h"
+#include "findings/memory_use.h"
 #include "plan/boot/next_boot.h"
 
 namespace headroom::plan {
@@ -173,6 +174,13 @@ void add_words(const LimitStory& story, const SizeChoice& choice, Change& change
 }
 
 std::vector<std::string> notes_on_carve_out(const LimitStory& story, const std::string& setting) {
+  if (!findings::on_gtt(story.now)) {
+    const auto& gtt = story.now.gtt_total;
+    return {
+        fmt::format("hipMalloc takes this GPU's memory from the carve-out, with {} and without "
+                    "it. The setting only decides how much RAM graphics may use (GTT{}).",
+                    setting, gtt ? ", now " + to_string(*gtt) : "")};
+  }
   std::vector<std::string> notes = {fmt::format(
       "hipMalloc takes system memory if GTT is larger than the carve-out. {} made it larger{}.",
       setting,
