@@ -52,6 +52,8 @@ TEST(Text, nearest_finds_typing_errors_and_nothing_else) {
   EXPECT_EQ(nearest("micor", {"micro", "sequence"}), "micro");
   EXPECT_EQ(nearest("josn", {"job", "json"}), "json");  // Two letters swapped are one mistake.
   EXPECT_EQ(nearest("banana", {"micro", "sequence"}), std::nullopt);
+  EXPECT_EQ(nearest("--foo", {"--root", "--log"}), std::nullopt);  // Two of three letters differ.
+  EXPECT_EQ(nearest("-x", {"-h", "-v"}), std::nullopt);
 }
 
 TEST(Document, toml_keeps_the_line_of_every_key) {

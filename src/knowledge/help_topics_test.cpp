@@ -49,6 +49,21 @@ TEST(HelpTopics, other_topics_that_a_text_names_exist) {
   }
 }
 
+TEST(HelpTopics, other_words_of_a_topic_are_small_and_mean_one_topic_alone) {
+  const auto topics = load_help_topics();
+  ASSERT_TRUE(topics.has_value());
+  std::set<std::string> words;
+  for (const HelpTopic& topic : *topics) words.insert(topic.id);
+  for (const HelpTopic& topic : *topics) {
+    for (const std::string& word : topic.also) {
+      EXPECT_TRUE(words.insert(word).second) << word;
+      EXPECT_EQ(word, to_lower(word));
+    }
+  }
+  for (const char* word : {"stack", "env", "rung", "vram", "pool"})
+    EXPECT_TRUE(words.contains(word)) << word;
+}
+
 TEST(HelpTopics, a_text_may_begin_with_lines_that_are_kept) {
   const auto topics = parse_help_topics(
       "[[topic]]\nid = \"a\"\nabout = \"b\"\ntext = \"\"\"\n\n  one\n  two\n\"\"\"\n");
