@@ -64,6 +64,19 @@ KnobItem make_option(const KnobItem& variable, std::string_view option,
 
 }  // namespace
 
+void conclude(KnobItem& item, KnobVerdict verdict, std::string why, std::string advice) {
+  item.judged.verdict = verdict;
+  item.judged.why = std::move(why);
+  item.judged.advice = std::move(advice);
+}
+
+bool is_active(const KnobItem& item) {
+  const KnobVerdict verdict = item.judged.verdict;
+  return item.meaning != nullptr && verdict != KnobVerdict::no_effect &&
+         verdict != KnobVerdict::unknown &&
+         !knowledge::is_default(*item.meaning, item.judged.value);
+}
+
 std::vector<KnobItem> make_knob_items(const std::vector<Setting>& settings,
                                       const knowledge::KnobTable& knobs) {
   std::vector<KnobItem> items;
