@@ -221,8 +221,11 @@ class HeadroomStep {
     }
     for (Parameter& parameter : parameters_.trainable()) {
       const Meta block{{std::min(block_elements, parameter.value.elements())}, Element::fp32};
-      const Tensor first = tape_.empty("optimizer.block", block, Component::workspace);
-      const Tensor second = tape_.empty("optimizer.block", block, Component::workspace);
+      Tensor first, second;
+      if (parameter.value.element != Element::fp32) {
+        first = tape_.empty("optimizer.block", block, Component::workspace);
+        second = tape_.empty("optimizer.block", block, Component::workspace);
+      }
       parameter.grad = {};
     }
     first_step_ = false;
@@ -231,12 +234,10 @@ class HeadroomStep {
  private:
   // The first block is as large as any.
   void measure_gradient(const Meta& gradient) {
-    Tensor block;
-    if (gradient.element != Element::fp32)
-      block = tape_.empty("gradient.block",
-                          {{std::min(block_elements, gradient.elements())}, Element::fp32},
-                          Component::workspace);
-    const Tensor norm = tape_.empty("gradient.norm", {{1}, Element::fp32}, Component::workspace);
+    if (gradient.element == Element::fp32) return;
+    const Tensor block = tape_.empty(
+        "gradient.block", {{std::min(block_elements, gradient.elements())}, Element::fp32},
+        Component::workspace);
   }
 
   bool checkpointed() const { return job_.compute.checkpointing == Checkpointing::layer; }

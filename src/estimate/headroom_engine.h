@@ -20,10 +20,23 @@ inline constexpr std::uint64_t block_elements = std::uint64_t{1} << 18U;
 // Query rows that the efficient attention scores at once.
 inline constexpr std::uint64_t attention_rows = 128;
 
-// The trainer multiplies half types in fp32, block by block: the edge of such a block, for factors
-// with `inner` columns and rows.
-constexpr std::uint64_t product_block(std::uint64_t inner) {
-  return std::clamp<std::uint64_t>(block_elements / std::max<std::uint64_t>(1, inner), 32, 512);
+// A product packs its right factor in parts of so many rows and columns, and sums of half types are
+// taken in blocks of so many rows.
+inline constexpr std::uint64_t product_inner_block = 256;
+inline constexpr std::uint64_t product_column_block = 512;
+inline constexpr std::uint64_t product_panel = 32;
+inline constexpr std::uint64_t product_sum_rows = 512;
+
+// Numbers of fp32 that such a part has, of a right factor of [inner, columns].
+constexpr std::uint64_t product_space(std::uint64_t inner, std::uint64_t columns) {
+  const std::uint64_t panels =
+      (std::min(columns, product_column_block) + product_panel - 1) / product_panel;
+  return std::min(inner, product_inner_block) * panels * product_panel;
+}
+
+// Attention multiplies by right factors of [D,S] and of [S,D]: whether the former need more.
+constexpr bool attention_space_is_flat(std::uint64_t sequence, std::uint64_t head_dim) {
+  return product_space(head_dim, sequence) >= product_space(sequence, head_dim);
 }
 
 // Rows of logits that the chunked loss holds: as many as make their size that of the hidden states,

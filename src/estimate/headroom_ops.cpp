@@ -46,10 +46,10 @@ void Ops::rms_norm_backward(const Tensor& x, Parameter& weight) const {
   if (weight.trainable) weight_grad = temporary("norm.weight_grad", {width});
   {
     const Tensor wide_x = widened("norm.x", block);
-    const Tensor normed = temporary("norm.normed", block);
+    const Tensor normed = widened("norm.normed", block);
     const Tensor wide_grad = widened("norm.grad", block);
-    const Tensor product = temporary("norm.product", block);
-    const Tensor mean = temporary("norm.mean", {block[0]});
+    const Tensor product = widened("norm.product", block);
+    const Tensor mean = widened("norm.mean", {block[0]});
   }
   if (weight.trainable && !weight.grad.defined()) {
     weight.grad = tape_.empty("norm.weight.grad", weight.value, Component::gradients);
@@ -57,6 +57,7 @@ void Ops::rms_norm_backward(const Tensor& x, Parameter& weight) const {
 }
 
 void Ops::rotary(const Tensor& x) const {
+  if (!narrow_) return;
   const Tensor moved = temporary("rotary.moved", {x.shape[0], x.shape[1] / 2}, element_);
 }
 
@@ -75,14 +76,10 @@ void Ops::adapter_temporaries(const Linear& layer, Tensor& a, Tensor& b) const {
 }
 
 void Ops::product(const Product& p) const {
-  if (!narrow_) return;
-  const std::uint64_t edge = product_block(p.inner);
-  const std::uint64_t rows = std::min(p.rows, edge);
-  const std::uint64_t columns = std::min(p.columns, edge);
-  const Tensor right = temporary("product.right", {p.inner, columns});
-  const Tensor left = temporary("product.left", {rows, p.inner});
-  Tensor sum;
-  if (p.out != Element::fp32) sum = temporary("product.sum", {rows, columns});
+  const Tensor space = temporary("product.right", {product_space(p.inner, p.columns)});
+  if (p.out == Element::fp32) return;
+  const Tensor sum = temporary("product.sum", {std::min(p.rows, product_sum_rows),
+                                               std::min(p.columns, product_column_block)});
 }
 
 Tensor Ops::linear(const Linear& layer, const Tensor& x, LinearSaved& saved) const {
@@ -157,22 +154,26 @@ AttentionResult Ops::attention(const Qkv& in) const {
   result.out = tape_.empty("attention", in.q);
   if (*job_.compute.attention == Attention::math) {
     result.saved = tape_.empty("probabilities", {{batch * model_.heads, length, length}, element_});
-    const Tensor future = temporary("future", {length, length}, Element::uint8);
+    const Tensor space = attention_space(length);
     const Tensor copy = widened("scores", {length, length});
     const Tensor k = widened("k.wide", head), v = widened("v.wide", head),
                  q = widened("q.wide", head);
-    const Tensor largest = temporary("row_maximum", {length, 1});
     return result;
   }
   result.saved = tape_.empty("logsumexp", {{batch * model_.heads, length, 1}, Element::fp32});
   const std::uint64_t rows = std::min(attention_rows, length);
-  const Tensor future = temporary("future", {rows, rows}, Element::uint8);
+  const Tensor space = attention_space(length);
   const Tensor scores = temporary("scores", {rows * length});
   const Tensor k = widened("k.wide", head), v = widened("v.wide", head);
-  const Tensor q = widened("q.wide", {rows, model_.head_dim});
-  const Tensor largest = temporary("row_maximum", {rows, 1});
-  const Tensor sum = temporary("row_sum", {rows, 1});
+  const Tensor out = widened("out.wide", {rows, model_.head_dim});
   return result;
+}
+
+Tensor Ops::attention_space(std::uint64_t length) const {
+  const std::uint64_t dim = model_.head_dim;
+  const std::uint64_t elements = attention_space_is_flat(length, dim) ? product_space(dim, length)
+                                                                      : product_space(length, dim);
+  return temporary("product.right", {elements});
 }
 
 Qkv Ops::attention_backward(const Qkv& in) const {
@@ -184,26 +185,22 @@ Qkv Ops::attention_backward(const Qkv& in) const {
   Qkv grads{tape_.empty("q.grad", in.q, Component::workspace),
             tape_.empty("k.grad", in.k, Component::workspace),
             tape_.empty("v.grad", in.v, Component::workspace)};
-  Tensor future, scores;
-  if (!math) {
-    future = temporary("future", {rows, rows}, Element::uint8);
-    scores = temporary("scores", {rows * length});
-  }
+  const Tensor space = attention_space(length);
+  Tensor scores;
+  if (!math) scores = temporary("scores", {rows * length});
   const Tensor dscores = temporary("scores.grad", {rows * length});
   const Tensor k = widened("k.wide", head), v = widened("v.wide", head);
   const Tensor dk = widened("k.grad_wide", head), dv = widened("v.grad_wide", head);
   const Tensor q = widened("q.wide", block), dout = widened("out.grad_wide", block);
   if (math) scores = widened("probabilities.wide", {length, length});
-  const Tensor product = temporary("out_times_grad", block);
-  const Tensor sum = temporary("row_sum", {rows, 1});
+  const Tensor out = widened("out.wide", block);
   return grads;
 }
 
 void Ops::cross_entropy(const Tensor& logits) const {
   const std::uint64_t rows = rows_per_block(logits.shape[0], logits.shape[1]);
   const Tensor block = widened("logits.block", {rows, logits.shape[1]});
-  const Tensor index = temporary("targets.clamped", {rows, 1}, Element::int64);
-  const Tensor columns = temporary("loss.columns", {rows, 8});  // Eight of [rows, 1].
+  const Tensor losses = temporary("loss.rows", {rows}, Element::int64);  // fp64, which is as wide.
 }
 
 Tensor Ops::loss(const Tensor& x, Parameter& head) const {

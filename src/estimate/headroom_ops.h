@@ -57,6 +57,7 @@ class Ops {
     Element out;
   };
   void product(const Product& product) const;
+  Tensor attention_space(std::uint64_t length) const;
   Tensor temporary(Name name, Shape shape, Element element = Element::fp32) const;
   Tensor widened(Name name, const Shape& shape) const;  // Undefined in fp32.
   void adapter_temporaries(const Linear& layer, Tensor& a, Tensor& b) const;

@@ -5,12 +5,36 @@
 
 #include <cmath>
 
+#include "trainer/kernels/kernels.h"
 #include "trainer/ops/row_blocks.h"
+#include "trainer/ops/shared_rows.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer {
 
 using allocator::Component;
+
+namespace {
+
+struct Numbers {
+  const at::Tensor& value;
+  const at::Tensor& grad;
+  const at::Tensor& mean;
+  const at::Tensor& variance;
+};
+
+void update_numbers(const Numbers& numbers, const kernels::AdamWRates& rates) {
+  const kernels::AdamWRow all{numbers.value.data_ptr<float>(), numbers.grad.data_ptr<float>(),
+                              numbers.mean.data_ptr<float>(), numbers.variance.data_ptr<float>(),
+                              numbers.value.numel()};
+  ops::share_numbers(all.count, [&](std::int64_t first, std::int64_t count) {
+    kernels::kernels().adamw(
+        {all.value + first, all.grad + first, all.mean + first, all.variance + first, count},
+        rates);
+  });
+}
+
+}  // namespace
 
 void AdamW::allocate_states() {
   const TagScope scope(Component::optimizer);
@@ -39,6 +63,18 @@ void AdamW::update(Parameter& parameter, State& state, const Factors& factors) c
   const at::Tensor grad = parameter.grad.view({-1});
   const at::Tensor mean = state.mean.view({-1});
   const at::Tensor variance = state.variance.view({-1});
+  if (ops::has_kernels(value) && ops::has_kernels(grad)) {
+    const kernels::AdamWRates rates{
+        .gradient = static_cast<float>(factors.gradient),
+        .mean_part = static_cast<float>(1 - settings_.beta1),
+        .variance_part = static_cast<float>(1 - settings_.beta2),
+        .root = static_cast<float>(root),
+        .epsilon = static_cast<float>(settings_.epsilon),
+        .keep = static_cast<float>(1 - learning_rate * settings_.weight_decay),
+        .rate = static_cast<float>(rate)};
+    update_numbers({value, grad, mean, variance}, rates);
+    return;
+  }
   const at::ScalarType sums = ops::wide(value.scalar_type());
   const std::int64_t block = std::min(value.numel(), ops::block_elements);
   const at::Tensor first = at::empty({block}, value.options().dtype(sums));

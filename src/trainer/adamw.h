@@ -3,8 +3,8 @@
 // torch.optim.AdamW, in place and a block of elements at a time.
 //
 // Memory. States: two of each parameter's size and dtype (tag optimizer), allocated at the first
-// step. Temporaries (workspace) of a step: two fp32 blocks of at most block_elements
-// (ops/row_blocks.h), one pair per parameter, freed before the next parameter's.
+// step. Temporaries (workspace) of a step: in fp32 none; otherwise two fp32 blocks of at most
+// block_elements (ops/row_blocks.h), one pair per parameter, freed before the next parameter's.
 #pragma once
 
 #include <ATen/core/Tensor.h>

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "trainer/checksum.h"
 #include "trainer/header_seal.h"
+#include "trainer/kernels/kernels.h"
 #include "trainer/safetensors_file.h"
 
 namespace headroom::trainer {
@@ -24,6 +25,8 @@ constexpr const char* mean_prefix = "optimizer.mean.";
 constexpr const char* variance_prefix = "optimizer.variance.";
 constexpr std::string_view run_prefix = "run: ";     // Of the identity's names.
 constexpr std::string_view sum_prefix = "sha256: ";  // Of the tensors' names.
+
+constexpr const char* fused_key = "fused multiply-add";  // "true" or "false".
 
 using Metadata = std::map<std::string, std::string>;
 
@@ -193,6 +196,7 @@ Status save_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
                        {"epoch", std::to_string(position.epoch)},
                        {"sample", std::to_string(position.sample)},
                        {"samples", std::to_string(position.samples)}};
+  metadata[fused_key] = kernels::kernels().fused ? "true" : "false";
   if (position.evaluated > 0) metadata["evaluated"] = std::to_string(position.evaluated);
   if (position.best) {
     metadata["best step"] = std::to_string(position.best->step);
@@ -213,6 +217,7 @@ Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model, 
   HEADROOM_CHECK(check_identity(file, identity_in(file, loaded.has_checksums),
                                 loaded.has_checksums ? identity : old_identity(identity), allowed));
   HEADROOM_TRY(loaded.position, read_position(file));
+  if (const auto fused = find(file, fused_key)) loaded.fused = *fused == "true";
   optimizer.allocate_states();
   const std::vector<NamedTensor> tensors = list_tensors(model, optimizer);
   HEADROOM_CHECK(check_tensors(file, tensors));

@@ -41,6 +41,9 @@ Status save_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
 struct LoadedCheckpoint {
   Position position;
   bool has_checksums = true;  // Those of older versions have none.
+  // Whether its numbers were computed with fused multiply-add, which this processor's kernels may
+  // do otherwise; nothing: an older version did not say.
+  std::optional<bool> fused = {};
 };
 
 // Fills the trainable parameters and the optimizer. Fails, without touching either, where the file

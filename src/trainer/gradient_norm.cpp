@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "trainer/kernels/kernels.h"
 #include "trainer/ops/row_blocks.h"
+#include "trainer/ops/shared_rows.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer {
@@ -16,12 +18,16 @@ double gradient_norm(const std::deque<Parameter>& parameters) {
   double sum = 0;  // In fp64, so that the blocks' order and number hardly show.
   for (const Parameter& parameter : parameters) {
     const at::Tensor grad = parameter.grad.view({-1});
-    ops::for_row_blocks(grad.numel(), ops::block_elements,
-                        [&](std::int64_t first, std::int64_t count) {
-                          const at::Tensor block = ops::widen(grad.narrow(0, first, count));
-                          const double norm = at::linalg_vector_norm(block).item<double>();
-                          sum += norm * norm;
-                        });
+    ops::for_row_blocks(
+        grad.numel(), ops::block_elements, [&](std::int64_t first, std::int64_t count) {
+          const at::Tensor block = ops::widen(grad.narrow(0, first, count));
+          if (ops::has_kernels(block)) {
+            sum += kernels::kernels().sum_of_squares(block.data_ptr<float>(), count);
+            return;
+          }
+          const double norm = at::linalg_vector_norm(block).item<double>();
+          sum += norm * norm;
+        });
   }
   return std::sqrt(sum);
 }

@@ -10,6 +10,7 @@
 
 #include "base/text.h"
 #include "trainer/checkpoint.h"
+#include "trainer/kernels/kernels.h"
 #include "trainer/safetensors_file.h"
 #include "trainer/testing/plain_memory.h"
 #include "trainer/testing/tiny_job.h"
@@ -294,30 +295,43 @@ TEST_F(DamagedCheckpoint, one_with_checksums_does_not_pass_as_one_of_before_ther
   EXPECT_THAT(refusal(changed), HasSubstr("is damaged"));
 }
 
+// The job's checkpoint as the format's first version wrote it, and with `more` in its header.
+void rewrite_without_checksums(const TinyJob& job, const std::map<std::string, std::string>& more) {
+  const auto file = SafetensorsFile::open(job.folder.file(state_file));
+  ASSERT_TRUE(file);
+  std::map<std::string, std::string> metadata = {
+      {"format", "headroom.checkpoint/1"}, {"seed", "1"}, {"samples_per_step", "2"}};
+  for (const char* key : {"steps", "epoch", "sample", "samples"})
+    metadata[key] = file->metadata().at(key);
+  metadata["data_samples"] = file->metadata().at("run: data.path: samples");
+  metadata["data_tokens"] = file->metadata().at("run: data.path: tokens");
+  metadata.insert(more.begin(), more.end());
+  std::vector<NamedTensor> tensors;
+  for (const auto& [name, entry] : file->tensors()) {
+    tensors.push_back({name, at::empty(entry.shape)});
+    ASSERT_TRUE(file->read(name, tensors.back().tensor));
+  }
+  ASSERT_TRUE(write_safetensors(job.folder.file(state_file), tensors, metadata));
+}
+
 TEST(Resume, a_checkpoint_without_checksums_is_taken_and_that_is_said) {
   const TinyJob job;
   begin(job);
-  {
-    const auto file = SafetensorsFile::open(job.folder.file(state_file));
-    ASSERT_TRUE(file);
-    std::map<std::string, std::string> metadata = {{"format", "headroom.checkpoint/1"},
-                                                   {"seed", "1"},
-                                                   {"data_samples", "7"},
-                                                   {"samples_per_step", "2"}};
-    for (const char* key : {"steps", "epoch", "sample", "samples"})
-      metadata[key] = file->metadata().at(key);
-    metadata["data_samples"] = file->metadata().at("run: data.path: samples");
-    metadata["data_tokens"] = file->metadata().at("run: data.path: tokens");
-    std::vector<NamedTensor> tensors;
-    for (const auto& [name, entry] : file->tensors()) {
-      tensors.push_back({name, at::empty(entry.shape)});
-      ASSERT_TRUE(file->read(name, tensors.back().tensor));
-    }
-    ASSERT_TRUE(write_safetensors(job.folder.file(state_file), tensors, metadata));
-  }
+  rewrite_without_checksums(job, {});
   EXPECT_THAT(resume(job, {"data.seed=2"}).refusal, HasSubstr("seed: expected 1"));
   EXPECT_THAT(resume(job).notes, Contains(HasSubstr("has no checksums")));
   EXPECT_THAT(resume(job).notes, Not(Contains(HasSubstr("has no checksums"))));
+}
+
+TEST(Resume, a_checkpoint_of_another_kind_of_processor_is_taken_and_that_is_said) {
+  const TinyJob job;
+  begin(job);
+  const std::string here = kernels::kernels().fused ? "true" : "false";
+  EXPECT_EQ(SafetensorsFile::open(job.folder.file(state_file))->metadata().at("fused multiply-add"),
+            here);
+  rewrite_without_checksums(job, {{"fused multiply-add", here == "true" ? "false" : "true"}});
+  EXPECT_THAT(resume(job).notes, Contains(HasSubstr("equal but for their rounding")));
+  EXPECT_THAT(resume(job).notes, Not(Contains(HasSubstr("equal but for their rounding"))));
 }
 
 // A process killed while it writes leaves its half beside the checkpoint, which is as it was.

@@ -15,6 +15,7 @@
 #include "trainer/checkpoint.h"
 #include "trainer/evaluation.h"
 #include "trainer/gradient_norm.h"
+#include "trainer/kernels/kernels.h"
 #include "trainer/load_weights.h"
 #include "trainer/output_folder.h"
 #include "trainer/run_records.h"
@@ -132,6 +133,7 @@ class Run {
     if (start_) totals_.elapsed_s = seconds_since(*start_);
     Json settings = to_json(settings_);
     settings["capacity_from"] = settings_.capacity ? "device.capacity" : "installed RAM";
+    settings["kernels"] = kernels::kernels().name;
     settings["warmup_steps"] = schedule_.warmup_steps();
     settings["data_samples"] = samples_.training.size();
     settings["data_tokens"] = count_tokens(samples_.training);
@@ -160,6 +162,11 @@ class Run {
       observer_.on_note(
           "the checkpoint is of an older headroom and has no checksums: whether it is whole, and "
           "of this very job, is not known; the next one has them");
+    if (loaded.fused && *loaded.fused != kernels::kernels().fused)
+      observer_.on_note(fmt::format(
+          "the checkpoint was computed {} fused multiply-add, and this processor computes {} it: "
+          "from here on the numbers are equal but for their rounding",
+          *loaded.fused ? "with" : "without", *loaded.fused ? "without" : "with"));
     return Done{};
   }
 
@@ -364,6 +371,10 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
                                      .recording_path = recording_path(request.output),
                                      .batch = settings.batch.micro,
                                      .virtual_memory = !refusal}));
+  if (!kernels::kernels().fused)
+    observer.on_note(
+        "this processor does not say that it has AVX2 and fused multiply-add: training "
+        "runs on portable kernels, which are several times slower");
   if (const auto& problem = memory->recording_problem())
     observer.on_note("no flight recording: " + problem->message);
 

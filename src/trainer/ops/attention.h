@@ -11,14 +11,13 @@
 // Memory. N = batch·sequence rows, A heads, G key/value heads of D; S = sequence; wide = fp32 (fp64
 // for fp64). "Copies": for bf16 only, K, V [S,D] and blocks of rows [C,D] in fp32.
 //   math       forward allocates out [N,A·D] and probabilities [batch·A,S,S] in the dtype of q.
-//              Temporaries: mask [S,S] bool, rows [S,1] wide; for bf16 scores [S,S] fp32, copies.
-//              Backward allocates dq, dk, dv of the sizes of q, k, v. Temporaries: [S,S] wide, rows
-//              of [S,D] and [S,1] wide; for bf16 one more [S,S] fp32, copies, and dk, dv of one
-//              head.
-//   efficient  forward allocates out [N,A·D] and logsumexp [batch·A,S,1] wide. Temporaries: scores
-//              [C,S] wide, mask [C,C] bool, rows of [C,1], with C = attention_rows; for bf16
-//              copies. Backward allocates dq, dk, dv. Temporaries: two [C,S], mask [C,C], rows of
-//              [C,D] and [C,1]; for bf16 copies, and dk, dv of one head.
+//              Temporaries: one for all products (ops/product.h); for bf16 scores [S,S] fp32,
+//              copies. Backward allocates dq, dk, dv of the sizes of q, k, v. Temporaries: the
+//              same, and [S,S] wide; for bf16 one more [S,S] fp32, copies, and dk, dv of one head.
+//   efficient  forward allocates out [N,A·D] and logsumexp [batch·A,S,1] wide. Temporaries: one
+//              for all products, scores [C,S] wide, with C = attention_rows; for bf16 copies.
+//              Backward allocates dq, dk, dv. Temporaries: the same, with two [C,S]; for bf16
+//              copies, and dk, dv of one head.
 //   saved      q, k, v, out, and probabilities or logsumexp (by the caller).
 #pragma once
 

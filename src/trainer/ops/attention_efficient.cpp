@@ -8,6 +8,7 @@
 
 #include "trainer/ops/attention.h"
 #include "trainer/ops/attention_heads.h"
+#include "trainer/ops/score_rows.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer::ops {
@@ -26,19 +27,21 @@ struct Block {
   at::Tensor keys_of(const at::Tensor& head) const { return head.narrow(0, first_key, keys()); }
 };
 
-// Score buffers and the mask, shared by all blocks of all heads of a pass.
+// What all blocks of all heads of a pass share: buffers of scores, and the products' temporary.
 class Workspace {
  public:
   Workspace(const AttentionShape& shape, at::ScalarType dtype, int buffers)
       : scale_(score_scale(shape)),
-        window_(shape.windowed() ? shape.window : shape.sequence),
-        future_(future_mask(std::min(attention_rows, shape.sequence))) {
+        window_(seen_keys(shape)),
+        space_(attention_space(shape, dtype)) {
     for (int i = 0; i < buffers; ++i) {
-      buffers_.push_back(at::empty({future_.size(0) * shape.sequence}, dtype));
+      buffers_.push_back(
+          at::empty({std::min(attention_rows, shape.sequence) * shape.sequence}, dtype));
     }
   }
 
   double scale() const { return scale_; }
+  const at::Tensor& space() const { return space_; }
 
   // Calls work(block) for all rows of a sample.
   template <class Work>
@@ -53,44 +56,27 @@ class Workspace {
     return buffers_[index].narrow(0, 0, block.rows * block.keys()).view({block.rows, block.keys()});
   }
 
-  // scale · q · kᵀ, −∞ where a key is hidden, in buffer 0. `q`: the block's rows; `k`: the whole
-  // head.
+  Sight sight(const Block& block) const { return {block.first, block.first_key, window_}; }
+
+  // scale · q · kᵀ in buffer 0. `q`: the block's rows; `k`: the whole head.
   at::Tensor scores(const Block& block, const at::Tensor& q, const at::Tensor& k) const {
     at::Tensor scores = buffer(0, block);
-    scores.addmm_(q, block.keys_of(k).t(), 0, scale_);
-    scores.narrow(1, block.first - block.first_key, block.rows)
-        .masked_fill_(future_.narrow(0, 0, block.rows).narrow(1, 0, block.rows), -INFINITY);
-    hide_past(block, scores);
+    product_in(space_, scores, q, block.keys_of(k).t(), {.alpha = scale_});
     return scores;
   }
 
  private:
-  // The first row whose window begins behind first_key hides one key, the next one two, …: the
-  // mask of the future with rows and columns exchanged.
-  void hide_past(const Block& block, const at::Tensor& scores) const {
-    const std::int64_t open = window_ - 1 - (block.first - block.first_key);
-    const std::int64_t rows = block.rows - open;
-    if (rows <= 1) return;
-    scores.narrow(0, open, rows)
-        .narrow(1, 0, rows)
-        .masked_fill_(future_.t().narrow(0, 0, rows).narrow(1, 0, rows), -INFINITY);
-  }
-
   double scale_;
   std::int64_t window_;
-  at::Tensor future_;
+  at::Tensor space_;
   std::vector<at::Tensor> buffers_;
 };
 
 void forward_head(const Workspace& workspace, const QueryHead& head, const KvHead& kv) {
   workspace.for_blocks(head.q.size(0), [&](const Block& block) {
     const at::Tensor scores = workspace.scores(block, widen(block.rows_of(head.q)), kv.k);
-    const at::Tensor largest = scores.amax(1, /*keepdim=*/true);
-    scores.sub_(largest).exp_();
-    const at::Tensor sum = scores.sum(1, /*keepdim=*/true);
-    scores.div_(sum);
-    write_product(block.rows_of(head.out), scores, block.keys_of(kv.v), 1);
-    block.rows_of(head.saved).copy_(sum.log_().add_(largest));
+    softmax_rows(scores, workspace.sight(block), block.rows_of(head.saved));
+    write_product(workspace.space(), block.rows_of(head.out), scores, block.keys_of(kv.v), 1);
   });
 }
 
@@ -98,19 +84,21 @@ void forward_head(const Workspace& workspace, const QueryHead& head, const KvHea
 void backward_head(const Workspace& workspace, const QueryHead& head, const KvHead& kv,
                    const KvHead& kv_grad, const std::array<at::Tensor, 2>& grad_and_dq) {
   const auto& [grad, dq] = grad_and_dq;
+  const at::Tensor& space = workspace.space();
   workspace.for_blocks(head.q.size(0), [&](const Block& block) {
     const at::Tensor q = widen(block.rows_of(head.q));
     const at::Tensor dout = widen(block.rows_of(grad));
     const at::Tensor weights = workspace.scores(block, q, kv.k);
-    weights.sub_(block.rows_of(head.saved)).exp_();
-    block.keys_of(kv_grad.v).addmm_(weights.t(), dout);
+    softmax_rows_again(weights, workspace.sight(block), block.rows_of(head.saved));
+    product_in(space, block.keys_of(kv_grad.v), weights.t(), dout, {.beta = 1});
 
     const at::Tensor dscores = workspace.buffer(1, block);
-    dscores.addmm_(dout, block.keys_of(kv.v).t(), 0);
-    // d softmax: p · (dp − Σ dp·p), and Σ dp·p = Σ dout·out.
-    dscores.sub_((dout * block.rows_of(head.out)).sum(1, /*keepdim=*/true)).mul_(weights);
-    write_product(block.rows_of(dq), dscores, block.keys_of(kv.k), workspace.scale());
-    block.keys_of(kv_grad.k).addmm_(dscores.t(), q, 1, workspace.scale());
+    product_in(space, dscores, dout, block.keys_of(kv.v).t());
+    softmax_rows_backward(dscores, workspace.sight(block), weights, dout,
+                          widen(block.rows_of(head.out)));
+    write_product(space, block.rows_of(dq), dscores, block.keys_of(kv.k), workspace.scale());
+    product_in(space, block.keys_of(kv_grad.k), dscores.t(), q,
+               {.beta = 1, .alpha = workspace.scale()});
   });
 }
 

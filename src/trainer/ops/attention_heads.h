@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include "trainer/ops/attention.h"
+#include "trainer/ops/product.h"
 #include "trainer/ops/row_blocks.h"
 
 namespace headroom::trainer::ops {
@@ -25,28 +26,29 @@ inline double score_scale(const AttentionShape& shape) {
   return 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
 }
 
-// True above the diagonal: the keys that a query may not see. [rows, rows]
-inline at::Tensor future_mask(std::int64_t rows) {
-  return at::ones({rows, rows}, at::TensorOptions().dtype(at::kBool)).triu_(1);
+// Keys that a query sees, whether they are all before it or those of its window.
+inline std::int64_t seen_keys(const AttentionShape& shape) {
+  return shape.windowed() ? shape.window : shape.sequence;
 }
 
-// The same for a whole sample, with the keys in front of each query's window.
-inline at::Tensor hidden_mask(const AttentionShape& shape) {
-  if (!shape.windowed()) return future_mask(shape.sequence);
-  return at::ones({shape.sequence, shape.sequence}, at::TensorOptions().dtype(at::kBool))
-      .tril_(0)
-      .triu_(1 - shape.window)
-      .logical_not_();
+// The temporary of every product of a pass, which are of [·,D]·[D,S] and of [·,S]·[S,D].
+inline at::Tensor attention_space(const AttentionShape& shape, at::ScalarType dtype) {
+  const bool flat = estimate::attention_space_is_flat(static_cast<std::uint64_t>(shape.sequence),
+                                                      static_cast<std::uint64_t>(shape.head_dim));
+  return flat ? product_space(shape.head_dim, shape.sequence, dtype)
+              : product_space(shape.sequence, shape.head_dim, dtype);
 }
 
 // target = alpha · left · right, whatever target's strides; wide factors into a narrow target go
 // through a temporary of target's size.
-inline void write_product(const at::Tensor& target, const at::Tensor& left, const at::Tensor& right,
-                          double alpha) {
+inline void write_product(const at::Tensor& space, const at::Tensor& target, const at::Tensor& left,
+                          const at::Tensor& right, double alpha) {
   if (target.scalar_type() == left.scalar_type()) {
-    target.addmm_(left, right, 0, alpha);
+    product_in(space, target, left, right, {.alpha = alpha});
   } else {
-    target.copy_(at::mm(left, right).mul_(alpha));
+    const at::Tensor wide = at::empty(target.sizes(), left.options());
+    product_in(space, wide, left, right, {.alpha = alpha});
+    target.copy_(wide);
   }
 }
 

@@ -3,9 +3,14 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
+#include <numeric>
+
 #include "estimate/headroom_engine.h"
+#include "trainer/kernels/kernels.h"
 #include "trainer/ops/product.h"
 #include "trainer/ops/row_blocks.h"
+#include "trainer/ops/shared_rows.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer::ops {
@@ -25,6 +30,30 @@ std::int64_t chunk_rows(const at::Tensor& x, const at::Tensor& head) {
       static_cast<std::uint64_t>(head.size(0))));
 }
 
+// cross_entropy_() of a block of fp32. The losses of rows are added in their order.
+double cross_entropy_rows(const at::Tensor& block, const at::Tensor& targets, double scale) {
+  const std::int64_t width = block.size(1);
+  const at::Tensor losses = at::empty({block.size(0)}, at::kDouble);
+  auto* loss = losses.data_ptr<double>();
+  auto* rows = block.data_ptr<float>();
+  const auto* target = targets.data_ptr<std::int64_t>();
+  share_rows(block.size(0), width, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t i = first; i < end; ++i) {
+      float* row = rows + i * width;
+      loss[i] = 0;
+      if (target[i] == ignored_target) {
+        std::fill(row, row + width, 0.0F);
+        continue;
+      }
+      const float chosen = row[target[i]];
+      const auto factor = static_cast<float>(scale);
+      loss[i] = double{kernels::kernels().softmax(row, width, factor)} - double{chosen};
+      row[target[i]] -= factor;
+    }
+  });
+  return std::accumulate(loss, loss + block.size(0), 0.0);
+}
+
 }  // namespace
 
 double cross_entropy_(at::Tensor& logits, const at::Tensor& targets, double scale) {
@@ -34,6 +63,11 @@ double cross_entropy_(at::Tensor& logits, const at::Tensor& targets, double scal
                  [&](std::int64_t first, std::int64_t count) {
                    at::Tensor narrow = logits.narrow(0, first, count);
                    at::Tensor block = widen(narrow);
+                   if (has_kernels(block)) {
+                     total += cross_entropy_rows(block, targets.narrow(0, first, count), scale);
+                     if (!block.is_alias_of(narrow)) narrow.copy_(block);
+                     return;
+                   }
                    const at::Tensor target = targets.narrow(0, first, count).unsqueeze(1);
                    const at::Tensor counts = (target != ignored_target).to(block.scalar_type());
                    const at::Tensor index = target.clamp_min(0);

@@ -6,9 +6,9 @@
 //   eager     allocates logits [N,V] (tag logits), d x [N,H] (workspace) and the head's gradient,
 //   if
 //             it trains and has none yet. Logits are freed on return.
-//   chunked   the same, with logits [chunk,V], one chunk after the other; chunk =
-//   estimate::loss_chunk_rows(). both      temporaries (workspace): rows of [C,1]; for bf16 also
-//   blocks [C,V] fp32, with
+//   chunked   the same, with logits [chunk,V], one chunk after the other, of
+//             estimate::loss_chunk_rows().
+//   both      temporaries (workspace): rows of [C] fp64; for bf16 also blocks [C,V] fp32, with
 //             C = rows_per_block(V) (row_blocks.h); products as in ops/product.h.
 #pragma once
 

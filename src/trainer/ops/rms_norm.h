@@ -4,11 +4,11 @@
 // transformers' LlamaRMSNorm.
 //
 // Memory. With N rows of H, and C = block rows (row_blocks.h):
-//   forward    allocates out [N,H] and rstd [N,1] fp32. Temporaries (workspace): rows of [C,1]; for
-//              bf16 also [C,H] fp32.
+//   forward    allocates out [N,H] and rstd [N,1] fp32. Temporaries (workspace): for bf16
+//              rows of [C,1] and [C,H] fp32.
 //   saved      x, rstd (by the caller).
-//   backward   overwrites the incoming gradient [N,H] with the gradient of x. Temporaries: two
-//              [C,H] fp32 (four for bf16), [H] fp32.
+//   backward   overwrites the incoming gradient [N,H] with the gradient of x. Temporaries: [H]
+//              fp32; for bf16 two, and four [C,H] fp32.
 #pragma once
 
 #include <ATen/core/Tensor.h>

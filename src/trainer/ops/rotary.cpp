@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include "trainer/kernels/kernels.h"
+#include "trainer/ops/shared_rows.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer::ops {
@@ -10,7 +12,29 @@ namespace {
 
 using allocator::Component;
 
+void rotate_rows(const at::Tensor& x, const RotaryTables& tables, std::int64_t sequence,
+                 double direction) {
+  const std::int64_t half = tables.cos.size(1);
+  const std::int64_t width = x.size(1);
+  auto* rows = x.data_ptr<float>();
+  const auto* cos = tables.cos.data_ptr<float>();
+  const auto* sin = tables.sin.data_ptr<float>();
+  share_rows(x.size(0), width, [&](std::int64_t first, std::int64_t end) {
+    for (std::int64_t i = first; i < end; ++i) {
+      const std::int64_t position = i % sequence * half;
+      const kernels::RotationRow row{cos + position, sin + position, half,
+                                     static_cast<float>(direction)};
+      for (float* head = rows + i * width; head < rows + (i + 1) * width; head += 2 * half)
+        kernels::kernels().rotate(head, head + half, row);
+    }
+  });
+}
+
 void rotate_(at::Tensor& x, const RotaryTables& tables, std::int64_t sequence, double direction) {
+  if (has_kernels(x)) {
+    rotate_rows(x, tables, sequence, direction);
+    return;
+  }
   const TagScope scope(Component::workspace);
   const std::int64_t half = tables.cos.size(1);
   const at::Tensor heads = x.view({-1, sequence, x.size(1) / (2 * half), 2 * half});

@@ -3,7 +3,7 @@
 // half of a head is rotated together with element i of the second half.
 //
 // Memory. With N = batch·sequence rows of heads·D:
-//   forward    rotates in place. Temporary (workspace): half of x, [N, heads·D/2].
+//   forward    rotates in place. Temporary (workspace) for bf16: half of x, [N, heads·D/2].
 //   saved      nothing but the tables, [longest sequence, D/2] each, which all layers share.
 //   backward   rotates the gradient back in place, with the same temporary.
 #pragma once

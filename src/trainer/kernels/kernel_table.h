@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The table of the loops above, for the file that includes it: compiled for one kind of processor.
+#pragma once
+
+#include "trainer/kernels/product_loops.h"
+#include "trainer/kernels/row_loops.h"
+
+namespace headroom::trainer::kernels {
+namespace {
+
+constexpr Kernels make_table(const char* name) {
+  Kernels table;
+  table.name = name;
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
+  table.fused = true;
+#endif
+  table.pack = &pack;
+  table.multiply = &multiply;
+  table.softmax = &softmax;
+  table.softmax_again = &softmax_again;
+  table.subtract_and_weigh = &subtract_and_weigh;
+  table.dot = &dot;
+  table.rms_norm = &rms_norm;
+  table.rms_norm_backward = &rms_norm_backward;
+  table.add_norm_weight = &add_norm_weight;
+  table.rotate = &rotate;
+  table.swiglu = &swiglu;
+  table.swiglu_backward = &swiglu_backward;
+  table.adamw = &adamw;
+  table.sum_of_squares = &sum_of_squares;
+  return table;
+}
+
+}  // namespace
+}  // namespace headroom::trainer::kernels

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes over rows of fp32, sixteen numbers at a time on every processor; what is left at the end
+// of a row is computed by the same code on a padded copy. Included as product_loops.h is.
+#pragma once
+
+#include "trainer/kernels/vector.h"
+
+namespace headroom::trainer::kernels {
+namespace {
+
+inline __attribute__((always_inline)) Wide spread_wide(float value) {
+  return value - Wide{};
+}
+
+inline __attribute__((always_inline)) Wide load_part(const float* from, std::int64_t count,
+                                                     float rest = 0) {
+  if (count >= width) return load_wide(from);
+  Wide part = spread_wide(rest);
+  for (std::int64_t i = 0; i < count; ++i) part[i] = from[i];
+  return part;
+}
+
+inline __attribute__((always_inline)) void store_part(float* to, Wide value, std::int64_t count) {
+  if (count >= width) return store_wide(to, value);
+  for (std::int64_t i = 0; i < count; ++i) to[i] = value[i];
+}
+
+// In halves: the same order on every processor.
+inline float add_up(Wide values) {
+  for (std::int64_t half = width / 2; half > 0; half /= 2) {
+    for (std::int64_t i = 0; i < half; ++i) values[i] += values[i + half];
+  }
+  return values[0];
+}
+
+// eˣ to about one unit in the last place: x = n·ln 2 + r, the polynomial for eʳ of Moshier's
+// Cephes library (expf.c), and n into the exponent. 0 where eˣ is below the smallest normal number.
+inline __attribute__((always_inline)) Wide exponential(Wide x) {
+  const Wide lowest = spread_wide(-87.3365F);
+  const Wide highest = spread_wide(88.3762F);
+  const Wide clamped = x < lowest ? lowest : x > highest ? highest : x;
+  const Wide shift = spread_wide(12582912.0F);  // 1.5 · 2²³: adding it rounds to an integer.
+  const Wide shifted = clamped * 1.44269504088896341F + shift;
+  const Wide n = shifted - shift;
+  const Wide r = clamped - n * 0.693359375F - n * -2.12194440e-4F;
+  Wide p = r * 1.9875691500e-4F + 1.3981999507e-3F;
+  p = p * r + 8.3334519073e-3F;
+  p = p * r + 4.1665795894e-2F;
+  p = p * r + 1.6666665459e-1F;
+  p = p * r + 5.0000001201e-1F;
+  const Wide square = r * r;
+  const Wide y = p * square + r + 1.0F;
+  const WideInt power = __builtin_bit_cast(WideInt, shifted) << 23;
+  const WideInt bits = __builtin_bit_cast(WideInt, y) + power;
+  return x < lowest ? Wide{} : __builtin_bit_cast(Wide, bits);
+}
+
+// Calls work(first, count) for pieces of sixteen, and for what is left.
+template <class Work>
+inline __attribute__((always_inline)) void for_pieces(std::int64_t count, const Work& work) {
+  std::int64_t first = 0;
+  for (; first + width <= count; first += width) work(first, width);
+  if (first < count) work(first, count - first);
+}
+
+float softmax(float* row, std::int64_t count, float factor) {
+  const float lowest = -__builtin_inff();
+  Wide most = spread_wide(lowest);
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide part = load_part(row + i, n, lowest);
+    most = part > most ? part : most;
+  });
+  float largest = most[0];
+  for (std::int64_t i = 1; i < width; ++i) largest = most[i] > largest ? most[i] : largest;
+  Wide sums = Wide{};
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide part = exponential(load_part(row + i, n, lowest) - largest);
+    store_part(row + i, part, n);
+    sums += part;
+  });
+  const float sum = add_up(sums);
+  const float scale = factor / sum;
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    store_part(row + i, load_part(row + i, n) * scale, n);
+  });
+  return __builtin_logf(sum) + largest;
+}
+
+void softmax_again(float* row, std::int64_t count, float logsumexp) {
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    store_part(row + i, exponential(load_part(row + i, n) - logsumexp), n);
+  });
+}
+
+void subtract_and_weigh(float* row, const float* weights, std::int64_t count, float subtracted) {
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    store_part(row + i, (load_part(row + i, n) - subtracted) * load_part(weights + i, n), n);
+  });
+}
+
+float dot(const float* left, const float* right, std::int64_t count) {
+  Wide sums = Wide{};
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    sums += load_part(left + i, n) * load_part(right + i, n);
+  });
+  return add_up(sums);
+}
+
+float rms_norm(const float* x, const float* weight, float* out, std::int64_t size, float eps) {
+  const float mean = dot(x, x, size) / static_cast<float>(size);
+  const float rstd = 1.0F / __builtin_sqrtf(mean + eps);
+  for_pieces(size, [&](std::int64_t i, std::int64_t n) {
+    store_part(out + i, load_part(x + i, n) * rstd * load_part(weight + i, n), n);
+  });
+  return rstd;
+}
+
+void rms_norm_backward(float* grad, const float* x, const float* weight, std::int64_t size,
+                       float rstd) {
+  Wide sums = Wide{};
+  for_pieces(size, [&](std::int64_t i, std::int64_t n) {
+    sums += load_part(grad + i, n) * load_part(weight + i, n) * load_part(x + i, n);
+  });
+  const float pull = add_up(sums) * rstd * rstd * rstd / static_cast<float>(size);
+  for_pieces(size, [&](std::int64_t i, std::int64_t n) {
+    const Wide straight = load_part(grad + i, n) * load_part(weight + i, n) * rstd;
+    store_part(grad + i, straight - load_part(x + i, n) * pull, n);
+  });
+}
+
+void add_norm_weight(float* sum, const float* grad, const float* x, std::int64_t count,
+                     float rstd) {
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide normed = load_part(x + i, n) * rstd;
+    store_part(sum + i, load_part(sum + i, n) + load_part(grad + i, n) * normed, n);
+  });
+}
+
+void rotate(float* first, float* second, const RotationRow& row) {
+  for_pieces(row.half, [&](std::int64_t i, std::int64_t n) {
+    const Wide a = load_part(first + i, n);
+    const Wide b = load_part(second + i, n);
+    const Wide cos = load_part(row.cos + i, n);
+    const Wide sin = load_part(row.sin + i, n) * row.direction;
+    store_part(first + i, a * cos - b * sin, n);
+    store_part(second + i, b * cos + a * sin, n);
+  });
+}
+
+void swiglu(float* out, const float* gate, const float* up, std::int64_t count) {
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide g = load_part(gate + i, n);
+    store_part(out + i, g / (exponential(-g) + 1.0F) * load_part(up + i, n), n);
+  });
+}
+
+void swiglu_backward(float* grad, float* up_grad, const float* gate, const float* up,
+                     std::int64_t count) {
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide g = load_part(gate + i, n);
+    const Wide d = load_part(grad + i, n);
+    const Wide sigmoid = 1.0F / (exponential(-g) + 1.0F);
+    const Wide silu = g * sigmoid;
+    store_part(up_grad + i, d * silu, n);
+    // d silu = σ + g·σ·(1 − σ)
+    const Wide slope = silu * (1.0F - sigmoid) + sigmoid;
+    store_part(grad + i, d * load_part(up + i, n) * slope, n);
+  });
+}
+
+void adamw(const AdamWRow& row, const AdamWRates& rates) {
+  for_pieces(row.count, [&](std::int64_t i, std::int64_t n) {
+    const Wide grad = load_part(row.grad + i, n) * rates.gradient;
+    Wide mean = load_part(row.mean + i, n);
+    mean += (grad - mean) * rates.mean_part;
+    store_part(row.mean + i, mean, n);
+    const Wide square = grad * grad;
+    Wide variance = load_part(row.variance + i, n);
+    variance += (square - variance) * rates.variance_part;
+    store_part(row.variance + i, variance, n);
+    Wide root;
+    for (std::int64_t j = 0; j < width; ++j) root[j] = __builtin_sqrtf(variance[j]);
+    const Wide step = mean / (root / rates.root + rates.epsilon);
+    store_part(row.value + i, load_part(row.value + i, n) * rates.keep - step * rates.rate, n);
+  });
+}
+
+double sum_of_squares(const float* values, std::int64_t count) {
+  double sums[width] = {};
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide part = load_part(values + i, n);
+    for (std::int64_t j = 0; j < width; ++j) {
+      const auto one = static_cast<double>(part[j]);
+      sums[j] += one * one;
+    }
+  });
+  double sum = 0;
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
+}  // namespace
+}  // namespace headroom::trainer::kernels
