@@ -6,6 +6,9 @@
 #include "trainer/kernels/row_loops.h"
 
 namespace headroom::trainer::kernels {
+// One copy for each of the files that include it, which are compiled with other options: they must
+// not share one.
+// NOLINTBEGIN(misc-definitions-in-headers)
 namespace {
 
 constexpr Kernels make_table(const char* name) {
@@ -32,4 +35,5 @@ constexpr Kernels make_table(const char* name) {
 }
 
 }  // namespace
+// NOLINTEND(misc-definitions-in-headers)
 }  // namespace headroom::trainer::kernels

@@ -12,6 +12,9 @@
 #include "trainer/kernels/vector.h"
 
 namespace headroom::trainer::kernels {
+// One copy for each of the files that include it, which are compiled with other options: they must
+// not share one.
+// NOLINTBEGIN(misc-definitions-in-headers)
 namespace {
 
 // Rows × vectors of a tile: as many as the registers hold.
@@ -50,7 +53,7 @@ void pack_panel(const MatrixView& right, const PackedShape& shape, std::int64_t 
   if (count == panel_columns && right.row_stride == 1 && !right.bf16) {
     const float* from = static_cast<const float*>(right.data) + start;
     for (std::int64_t j = 0; j < panel_columns; j += lanes)
-      transpose_rows(from + j * right.column_stride, right.column_stride, lanes, shape.inner,
+      transpose_rows({from + j * right.column_stride, right.column_stride, lanes, shape.inner},
                      packed + j, panel_columns);
     return;
   }
@@ -70,8 +73,9 @@ void pack_rows(const MatrixView& left, std::int64_t inner, std::int64_t row, std
   const float* from = static_cast<const float*>(left.data) + start;
   if (!left.bf16 && left.column_stride == 1) {
     for (std::int64_t i = 0; i < count; i += lanes)
-      transpose_rows(from + i * left.row_stride, left.row_stride, smaller(lanes, count - i), inner,
-                     packed + i, tile_rows);
+      transpose_rows(
+          {from + i * left.row_stride, left.row_stride, smaller(lanes, count - i), inner},
+          packed + i, tile_rows);
     return;
   }
   if (!left.bf16 && left.row_stride == 1 && count == tile_rows) {
@@ -175,4 +179,5 @@ void pack(const MatrixView& right, const PackedShape& shape, std::int64_t first,
 }
 
 }  // namespace
+// NOLINTEND(misc-definitions-in-headers)
 }  // namespace headroom::trainer::kernels

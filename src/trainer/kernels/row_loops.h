@@ -6,6 +6,9 @@
 #include "trainer/kernels/vector.h"
 
 namespace headroom::trainer::kernels {
+// One copy for each of the files that include it, which are compiled with other options: they must
+// not share one.
+// NOLINTBEGIN(misc-definitions-in-headers)
 namespace {
 
 inline __attribute__((always_inline)) Wide spread_wide(float value) {
@@ -200,4 +203,5 @@ double sum_of_squares(const float* values, std::int64_t count) {
 }
 
 }  // namespace
+// NOLINTEND(misc-definitions-in-headers)
 }  // namespace headroom::trainer::kernels

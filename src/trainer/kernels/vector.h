@@ -10,6 +10,9 @@
 #include "trainer/kernels/kernels.h"
 
 namespace headroom::trainer::kernels {
+// One copy for each of the files that include it, which are compiled with other options: they must
+// not share one.
+// NOLINTBEGIN(misc-definitions-in-headers)
 namespace {
 
 #if defined(__AVX512F__)
@@ -19,8 +22,8 @@ constexpr std::int64_t lanes = 8;
 #else
 constexpr std::int64_t lanes = 4;
 #endif
-typedef float Vector __attribute__((vector_size(lanes * 4)));
-typedef float LooseVector __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
+using Vector = float __attribute__((vector_size(lanes * 4)));
+using LooseVector = float __attribute__((vector_size(lanes * 4), aligned(4), may_alias));
 
 inline __attribute__((always_inline)) std::int64_t smaller(std::int64_t a, std::int64_t b) {
   return a < b ? a : b;
@@ -42,9 +45,9 @@ inline __attribute__((always_inline)) Vector spread(float value) {
 
 // Sixteen numbers.
 constexpr std::int64_t width = 16;
-typedef float Wide __attribute__((vector_size(width * 4)));
-typedef std::int32_t WideInt __attribute__((vector_size(width * 4)));
-typedef float LooseWide __attribute__((vector_size(width * 4), aligned(4), may_alias));
+using Wide = float __attribute__((vector_size(width * 4)));
+using WideInt = std::int32_t __attribute__((vector_size(width * 4)));
+using LooseWide = float __attribute__((vector_size(width * 4), aligned(4), may_alias));
 
 inline __attribute__((always_inline)) Wide load_wide(const float* from) {
   return *reinterpret_cast<const LooseWide*>(from);
@@ -81,9 +84,15 @@ inline __attribute__((always_inline)) void transpose(Vector (&rows)[lanes]) {
 
 // to[k · to_stride + i] = from[i · stride + k] for `count` rows i and all k below `inner`. Writes
 // up to `lanes` numbers from each to[k · to_stride + …], of which those behind `count` mean
-// nothing. Requires count ≤ lanes, and to_stride·k ascending over what was written too far.
-inline void transpose_rows(const float* from, std::int64_t stride, std::int64_t count,
-                           std::int64_t inner, float* to, std::int64_t to_stride) {
+// nothing. Requires: count ≤ lanes, and to_stride·k ascending over what was written too far.
+struct RowsToTurn {
+  const float* from;
+  std::int64_t stride;
+  std::int64_t count;
+  std::int64_t inner;
+};
+inline void transpose_rows(const RowsToTurn& rows_of, float* to, std::int64_t to_stride) {
+  const auto [from, stride, count, inner] = rows_of;
   std::int64_t k = 0;
   for (; k + lanes <= inner; k += lanes) {
     Vector rows[lanes];
@@ -100,4 +109,5 @@ inline void transpose_rows(const float* from, std::int64_t stride, std::int64_t 
 }
 
 }  // namespace
+// NOLINTEND(misc-definitions-in-headers)
 }  // namespace headroom::trainer::kernels
