@@ -13,6 +13,7 @@
 #include "findings/causes/exception_chain.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/remarks.h"
+#include "findings/causes/told_remedies.h"
 
 namespace headroom::findings {
 namespace {
@@ -113,6 +114,7 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
   bool is_known = false;  // A rule or a remark says more than a guess would.
   const std::vector<TypedRun> runs = find_typed_runs(subject.log);
   const std::vector<ControlRun> control_runs = find_control_runs(subject.log);
+  const std::vector<ToldRemedy> remedies = told_remedies(subject);
   for (const CauseRule* rule : rules) {
     auto hypothesis = rule->find(subject);
     is_known |= hypothesis && outweighs_a_guess(subject, *hypothesis);
@@ -120,6 +122,9 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
     is_known |= remark && remark->confidence > most_of_a_mention;
     if (!hypothesis || (remark && remark->confidence > hypothesis->confidence))
       hypothesis = std::move(remark);
+    const bool was_known = hypothesis && hypothesis->confidence >= confidence::possible;
+    weigh_remedies(subject, remedies, *rule, hypothesis);
+    is_known |= !was_known && hypothesis && hypothesis->confidence >= confidence::possible;
     if (!hypothesis) {
       hypothesis = shown_by_control_run(subject, control_runs, *rule);
       is_known |= hypothesis.has_value();

@@ -27,7 +27,11 @@ struct Suspect {
   // enough.
   double alone = 0;
   bool is_cleared = true;  // Whether the same failure in both runs speaks against the cause.
+  // The GPUs that there have to be for a run to show it by itself.
+  enum class Needs { nothing, several_cards, integrated } needs = Needs::nothing;
 };
+
+using Needs = Suspect::Needs;
 
 constexpr Suspect suspects[] = {
     {"HSA_OVERRIDE_GFX_VERSION", "gfx-override-wrong", true, 0.75},
@@ -37,8 +41,18 @@ constexpr Suspect suspects[] = {
     {"HIP_VISIBLE_DEVICES", "device-index", true, 0},
     {"ROCR_VISIBLE_DEVICES", "device-index", true, 0},
     {"CUDA_VISIBLE_DEVICES", "device-index", true, 0},
-    {"HIP_VISIBLE_DEVICES", "igpu-selected", false, 0},
-    {"ROCR_VISIBLE_DEVICES", "igpu-selected", false, 0},
+    {"HIP_VISIBLE_DEVICES", "igpu-selected", false, 0.65, true, Needs::integrated},
+    {"ROCR_VISIBLE_DEVICES", "igpu-selected", false, 0.65, true, Needs::integrated},
+    {"HIP_VISIBLE_DEVICES", "rccl-p2p", false, 0.65, false, Needs::several_cards},
+    {"ROCR_VISIBLE_DEVICES", "rccl-p2p", false, 0.65, false, Needs::several_cards},
+    {"CUDA_VISIBLE_DEVICES", "rccl-p2p", false, 0.65, false, Needs::several_cards},
+    {"TORCH_BLAS_PREFER_HIPBLASLT", "unsupported-option", true, 0.75},
+    {"ROCBLAS_USE_HIPBLASLT", "unsupported-option", true, 0.75},
+    {"VLLM_ROCM_USE_AITER", "unsupported-option", true, 0.75},
+    {"SGLANG_USE_AITER", "unsupported-option", true, 0.75},
+    {"MIOPEN_USER_DB_PATH", "miopen-db", false, 0.65},
+    {"--privileged", "device-permission", false, 0.65},
+    {"--group-add", "device-permission", false, 0.65},
     {"PYTORCH_ALLOC_CONF", "unsupported-option", true, 0.7},
     {"PYTORCH_HIP_ALLOC_CONF", "unsupported-option", true, 0.7},
     {"PYTORCH_CUDA_ALLOC_CONF", "unsupported-option", true, 0.7},
@@ -50,6 +64,43 @@ constexpr Suspect suspects[] = {
     // A build for CUDA sees no GPU whichever group asks.
     {"sg", "wrong-wheel", true, 0},
 };
+
+// A variable that nobody here knows: where a run fails with it alone, it asks for something that
+// does not work.
+constexpr Suspect any_variable = {"", "unsupported-option", true, 0.6};
+
+bool is_suspected(std::string_view setting) {
+  return std::any_of(std::begin(suspects), std::end(suspects),
+                     [&](const Suspect& one) { return one.setting == setting; });
+}
+
+bool is_variable(std::string_view setting) {
+  return std::all_of(setting.begin(), setting.end(), [](char one) {
+    return (one >= 'A' && one <= 'Z') || (one >= '0' && one <= '9') || one == '_';
+  });
+}
+
+// What a setting may bring about; several may share one.
+std::vector<Suspect> suspects_of(std::string_view setting) {
+  if (!is_suspected(setting) && is_variable(setting)) return {any_variable};
+  std::vector<Suspect> found;
+  for (const Suspect& one : suspects) {
+    if (one.setting == setting) found.push_back(one);
+  }
+  return found;
+}
+
+// Whether the machine has the GPUs that the cause needs. A listing of several is one line each.
+bool has_needed(const LogSubject& subject, Needs needs) {
+  if (needs == Needs::nothing) return true;
+  const bool integrated = subject.scene.integrated_gpu() != nullptr;
+  if (needs == Needs::integrated) return integrated;
+  const auto listed = subject.log.of("ggml-device");
+  const bool second = std::any_of(listed.begin(), listed.end(), [](const Observation* one) {
+    return one->value("index") != "0";
+  });
+  return !integrated && second;
+}
 
 bool worked(const TypedRun& run) {
   return run.works || run.is_quiet;
@@ -190,8 +241,8 @@ std::optional<Hypothesis> shown_by_control_run(const LogSubject& subject,
                                                const std::vector<ControlRun>& runs,
                                                const CauseRule& rule) {
   for (const ControlRun& run : runs) {
-    for (const Suspect& one : suspects) {
-      if (one.setting != run.setting || one.cause != rule.id || one.alone <= 0) continue;
+    for (const Suspect& one : suspects_of(run.setting)) {
+      if (one.cause != rule.id || one.alone <= 0 || !has_needed(subject, one.needs)) continue;
       const TypedRun& good = one.when_set ? run.without : run.with;
       const TypedRun& bad = one.when_set ? run.with : run.without;
       if (!worked(good) || bad.failure == nullptr) continue;

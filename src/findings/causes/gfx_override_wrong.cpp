@@ -113,6 +113,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* symptom = symptom_of(subject);
   Hypothesis wrong;
   wrong.confidence = weigh(subject, forced->judged.risk, symptom != nullptr);
+  // The wheels have the code, and the GPU refuses it.
+  const auto code = find_no_code(subject);
+  const bool is_refused = code && !code->add_on && symptom != nullptr &&
+                          subject.log.any_of({"torch-device", "torch-arch", "device-in-use"}) &&
+                          names_wheels_target(subject, *forced);
+  if (is_refused && forced->judged.risk == Risk::medium) wrong.confidence = 0.55;
   if (wrong.confidence <= 0) return std::nullopt;
   constexpr double if_it_fails_without = 0.4;
   if (forced->fails_without) wrong.confidence *= if_it_fails_without;

@@ -150,6 +150,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   // Then the line is about the target that the override names.
   const bool is_dangerous = forced && forced->judged.risk == knowledge::Risk::dangerous;
   if (is_dangerous && !forced->fails_without) missing.confidence *= 0.5;
+  // Nor can code be missing from wheels that have it for the target the override names.
+  const bool is_disguised = forced && !is_dangerous && !forced->fails_without &&
+                            is_of_torch(subject, *code) && names_wheels_target(subject, *forced);
+  if (is_disguised) missing.confidence *= 0.5;
   missing.title =
       fmt::format("The program contains no code for {}", describe_gpu(subject, code->gfx));
   missing.reasons.emplace_back(

@@ -298,6 +298,12 @@ std::optional<NoCode> find_no_code(const LogSubject& subject) {
   return best;
 }
 
+bool names_wheels_target(const LogSubject& subject, const OverrideInForce& forced) {
+  const auto named = knowledge::target_of_override(forced.value);
+  const knowledge::Target* target = named ? subject.tables.target(*named) : nullptr;
+  return target != nullptr && target->torch == knowledge::TorchWheels::current;
+}
+
 std::optional<OverrideInForce> find_override(const LogSubject& subject) {
   const auto pretended = find_pretended(subject);
   if (!pretended) return std::nullopt;

@@ -40,6 +40,9 @@ struct OverrideInForce {
 // unknown.
 std::optional<OverrideInForce> find_override(const LogSubject& subject);
 
+// Whether PyTorch's wheels of today have code for the target that the override names.
+bool names_wheels_target(const LogSubject& subject, const OverrideInForce& forced);
+
 // Returns the target if the current or the installed ROCm no longer carries it; else nullptr.
 const knowledge::Target* dropped_target(const LogSubject& subject, const std::string& gfx);
 

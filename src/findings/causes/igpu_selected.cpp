@@ -309,6 +309,36 @@ std::optional<Hypothesis> find_slow(const LogSubject& subject) {
   return pick;
 }
 
+// ROCm lists the integrated GPU alone, and a card is known to be there.
+std::optional<Hypothesis> find_only_listed(const LogSubject& subject) {
+  static const RE2 alone(R"(gfx[0-9a-f]{3,4})");
+  const SceneGpu* discrete = subject.scene.discrete_gpu();
+  if (discrete == nullptr) return std::nullopt;
+  for (const Observation* asked : subject.log.of("targets-asked")) {
+    std::string listed;
+    bool has_card = false;
+    for (const std::string& line : asked->output) {
+      const std::string name(trim(line));
+      if (!RE2::FullMatch(name, alone) || name == "gfx000") continue;
+      const knowledge::Target* target = subject.tables.target(name);
+      has_card |= target == nullptr || target->kind != knowledge::Kind::integrated;
+      listed = name;
+    }
+    if (listed.empty() || has_card || listed == discrete->gfx) continue;
+    Hypothesis pick;
+    pick.confidence = 0.7;
+    pick.title = fmt::format("ROCm lists only {}, the integrated GPU, and not the {}", listed,
+                             discrete->name.empty() ? discrete->gfx : discrete->name);
+    pick.reasons = {"The integrated GPU takes the card's place."};
+    pick.evidence = {
+        show(subject, *asked, fmt::format("lists {} only", listed)),
+        {discrete->source.path, discrete->source.line, discrete->source.text, "the card"}};
+    advise(subject, {}, pick);
+    return pick;
+  }
+  return std::nullopt;
+}
+
 std::optional<Hypothesis> find_by_targets(const LogSubject& subject) {
   const Scene& scene = subject.scene;
   const SceneGpu* discrete = scene.discrete_gpu();
@@ -359,7 +389,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (on_device && (!by_targets || on_device->confidence > by_targets->confidence)) {
     return on_device;
   }
-  return by_targets ? by_targets : find_slow(subject);
+  if (by_targets) return by_targets;
+  auto slow = find_slow(subject);
+  return slow ? slow : find_only_listed(subject);
 }
 
 }  // namespace

@@ -269,7 +269,7 @@ constinit const CauseRule rocm_regression_cause = {
         "The installation is correct, so there is nothing to fix in it. A bug came with one "
         "release and was fixed in a later one.",
     .fix = "Use the release before or after it. The finding names one that is known to work.",
-    .explains = "gpu-hang crash-loop framework-bug",
+    .explains = "gpu-hang crash-loop framework-bug app-bug",
     .find = find,
 };
 

@@ -80,6 +80,33 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
   return mismatch;
 }
 
+// An extension that has a library for each release takes one that was built for another release
+// than PyTorch, and the process dies in it.
+std::optional<Hypothesis> find_other_release(const LogSubject& subject) {
+  const Observation* died =
+      subject.log.first_of({"segfault", "segfault-banner", "aborted", "undefined-symbol"});
+  const facts::Text& torch = subject.scene.torch_rocm;
+  if (died == nullptr || !torch) return std::nullopt;
+  const auto parts = split(*torch, '.');
+  if (parts.size() < 2) return std::nullopt;
+  const std::string digits = fmt::format("{}{}", trim(parts[0]), trim(parts[1]));
+  for (const Observation* loaded : subject.log.of("release-library-loaded")) {
+    const bool fits = loaded->value("taken").starts_with(digits);
+    if (fits || loaded->log != died->log || loaded->line > died->line) continue;
+    Hypothesis mismatch = make(subject, *loaded);
+    mismatch.confidence = 0.75;
+    mismatch.title = fmt::format("{} is loaded into a PyTorch built for ROCm {}",
+                                 loaded->value("library"), *torch);
+    mismatch.reasons.emplace_back(
+        "The digits in its name are the release of ROCm that it was built for. Two releases of "
+        "ROCm's libraries in one process crash.");
+    mismatch.evidence.push_back(show(torch, "the ROCm that PyTorch was built for"));
+    mismatch.evidence.push_back(show(subject, *died, logs::describe(*died)));
+    return mismatch;
+  }
+  return std::nullopt;
+}
+
 // Finds a library of which the log names another number than the one that is missing: a listing of
 // the folder, or somebody's words.
 std::optional<Hypothesis> find_other_number(const LogSubject& subject, const Observation& seen) {
@@ -324,6 +351,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   for (const auto* seen : subject.log.of("bitsandbytes-library")) {
     take(find_bitsandbytes(subject, *seen));
   }
+  take(find_other_release(subject));
   take(find_torchvision(subject));
   take(find_bitcode(subject));
   take(find_older_compiler(subject));

@@ -8,13 +8,14 @@
 #include <optional>
 
 #include "base/text.h"
+#include "findings/causes/outcome_words.h"
 
 namespace headroom::findings {
 namespace {
 
 using logs::Observation;
 
-enum class Kind { component, version, good, bad, back, forth, newer, older, pause, stop };
+enum class Kind { component, version, good, bad, too, back, forth, newer, older, pause, stop };
 
 struct Word {
   Kind kind = Kind::stop;
@@ -30,38 +31,33 @@ struct Pattern {
 
 // Where two of these begin at one place, the one that stands first here is taken.
 constexpr std::array patterns = {
-    Pattern{
-        Kind::good, Component::rocm,
-        R"((?:do|does|did|is|was|are|will|would|could|can)(?:n['’]?t| not|not) (?:\w+ )?(?:happen|occur|crash|hang|fail|reproduc|affect|present|freez|show|exhibit)\w*|(?:isn['’]?t|wasn['’]?t|not) (?:\w+ )?(?:an? )?(?:present|affected|reproducible|issue|problem)|\bunaffected\b|\bno (?:longer|more) (?:crash|hang|fail|freez|fault)\w*|\bno (?:\w+ )?(?:issues?|problems?|crash(?:es)?|errors?|hangs?|freezes|faults?)\b|(?:anymore )?(?:crash|hang|fail|freez)\w* (?:\w+ ){0,2}(?:anymore )?since (?:downgrad|revert|going back)\w*)"},
-    Pattern{
-        Kind::bad, Component::rocm,
-        R"((?:do|does|did|is|was|are|will|would|could|can)(?:n['’]?t| not|not) (?:\w+ ){0,2}(?:work|start|load|detect|run|recogni[sz]e|see|find|boot|help|fix|solve|use|build|compile|support|init)\w*|\bcan(?:['’]?t|not)\b|\bwo(?:n['’]?t)\b|\bno longer\b|\bstopped working\b|\bnot work\w*|\bcrash\w*|\bsegfault\w*|\bsegmentation fault|\bfail\w*|\bhang(?:s|ing)?\b|\bhung\b|\bfreez\w*|\bfroze\w*|\bbreak\w*|\bbroke\w*|\babort\w*|\bfaults?\b|\berrors?\b|\bgarbage\b|\bblack images?\b|\bslower\b|\bunusable\b|\bregress\w*|\bdies\b|\bstuck\b|\bproblematic\b|\bfaulty\b|\b(?:known|first) bad\b|\bhappens\b|\boccurs\b)"},
-    Pattern{
-        Kind::good, Component::rocm,
-        R"(\b(?:(?:known|last) good|works?|worked|working|fine|okay|ok|stable|succeeds?|succeeded|pass(?:es|ed)?|solv(?:es|ed)|fix(?:es|ed)|resolv(?:es|ed)|gone|same \w+ runs|runs? (?:fine|well|correctly|without)|went away|goes away|helps|helped|sorted|correct|correctly|successfully|flawless\w*)\b)"},
+    Pattern{Kind::good, Component::rocm, denied_trouble},
+    Pattern{Kind::bad, Component::rocm, trouble},
+    Pattern{Kind::good, Component::rocm, success},
+    Pattern{Kind::too, Component::rocm, R"(\b(?:too|as well|likewise)\b)"},
     Pattern{
         Kind::back, Component::rocm,
         R"(\bdowngrad\w*|\brevert\w*|\broll(?:ed|ing|s)?[ -]?back\b|\b(?:went|going|go|goes|switch(?:ed|ing)?|moved?|moving|stepp?(?:ed|ing)?) back\b|\bpinn(?:ed|ing)\b)"},
     Pattern{
         Kind::forth, Component::rocm,
-        R"(\bupgrad\w*|\bupdat(?:e|es|ed|ing)\b|\bbump(?:ed|ing)?\b|\bswitch(?:ed|ing)? to\b|\bmov(?:ed|ing) to\b|\bmigrat\w*|\b(?:going|went|goes) from\b|\bpulled\b)"},
+        R"(\bupgrad\w*|\bupdat(?:e|es|ed|ing)\b|\bbump(?:ed|ing)?\b|\b(?:switch(?:ed|ing)?|mov(?:ed|ing)|went|jump(?:ed)?|chang(?:ed|ing)) to\b|\bmigrat\w*|\b(?:going|went|goes) from\b|\bpulled\b)"},
     Pattern{Kind::newer, Component::rocm, R"(\b(?:newer|newest|latest|later|new)\b)"},
     Pattern{Kind::older, Component::rocm, R"(\b(?:older|previous|previously|earlier|prior|old)\b)"},
     Pattern{Kind::component, Component::firmware,
             R"((?:linux-|amd-gpu-)?\bfirmware(?:-amdgpu|-amd-graphics)?\b)"},
     Pattern{
         Kind::component, Component::rocm,
-        R"(\brocm(?:sdk)?(?:-\w+)?|\bhip(?: ?sdk)?\b|\btherock\b|\b(?:lib)?(?:rocblas|hipblaslt|miopen|rocr|comgr)\b)"},
+        R"(\brocm(?:sdk)?(?:-\w+)?|\bhip(?: ?sdk)?\b|\btherock\b|\bclr\b|\blibamdhip64\b|\b(?:lib)?(?:rocblas|hipblaslt|miopen|rocr|comgr)\b)"},
     Pattern{Kind::component, Component::torch,
             R"(\b(?:py)?torch\b|\bnightl(?:y|ies)\b|\btriton\b)"},
     Pattern{Kind::component, Component::kernel, R"(\blinux\b|\bkernels?\b)"},
     Pattern{Kind::component, Component::driver, R"(\badrenalin\b|\bdrivers?\b)"},
     Pattern{
         Kind::component, Component::program,
-        R"(\b(?:ollama|vllm|sglang|llama\.?cpp|koboldcpp|comfyui|invokeai|localai|lm studio|onnxruntime|migraphx|ctranslate2|whisper\.cpp|transformers|diffusers|sd\.?next)\b)"},
+        R"(\b(?:ollama|vllm|sglang|llama\.?cpp|koboldcpp|comfyui|invokeai|localai|lm ?studio|onnxruntime|migraphx|ctranslate2|whisper\.cpp|immich|frigate|transformers|diffusers|sd\.?next)\b)"},
     Pattern{
         Kind::version, Component::rocm,
-        R"(\bv?\d{1,2}\.\d{1,3}(?:\.\d+)*(?:[-.]?(?:rc|a|b|dev)\d+)?(?:[-.]\d+)?|\b20\d{6}\b|\b0x[0-9a-f]{2,8}\b)"},
+        R"(\bv?\d{1,2}\.(?:\d{1,3}|x\b)(?:\.\d+)*(?:[-.]?(?:rc|a|b|dev)\d+)?(?:[-.]\d+)?|\b20\d{6}\b|\b0x[0-9a-f]{2,8}\b)"},
     Pattern{Kind::stop, Component::rocm, R"([.;!?](?:\s|$)|[—|])"},
     Pattern{Kind::pause, Component::rocm,
             R"(\b(?:but|however|while|whereas|although|though|now)\b|[,()](?:\s|$)| -+ )"},
@@ -111,7 +107,7 @@ bool fits(std::string_view version, Component about) {
   const auto major = parse_u64(split(digits, '.').front());
   if (!major) return false;
   if (about == Component::kernel) return *major >= 3 && *major <= 7;
-  if (about == Component::rocm) return *major <= 10;
+  if (about == Component::rocm) return *major >= 1 && *major <= 10;
   if (about == Component::torch) return *major >= 1 && *major <= 2;
   return true;
 }
@@ -124,6 +120,20 @@ void add(std::vector<std::string>& list, std::string_view version) {
 
 bool is_outcome(const Word& word) {
   return word.kind == Kind::good || word.kind == Kind::bad;
+}
+
+// Names glued to their release are taken apart: "rocm6.3" of an image's tag is "rocm 6.3", and
+// "rocm7" or "ROCm 7" any 7.x. The "-rocm" behind a program's release names a build of that
+// release, not ROCm's own.
+std::string separate_releases(std::string_view line) {
+  static const RE2 build(R"((?i)(\d\.\d[\w.]*)-rocm\b)");
+  static const RE2 glued(R"((?i)\brocm[-_ ]?v?(\d))");
+  static const RE2 major_alone(R"((?i)\b(rocm \d{1,2})([^\d.]|\.(?:\s|$)|$))");
+  std::string text(line);
+  RE2::GlobalReplace(&text, build, "\\1");
+  RE2::GlobalReplace(&text, glued, "rocm \\1");
+  RE2::GlobalReplace(&text, major_alone, "\\1.x\\2");
+  return text;
 }
 
 // Leaves out the question that a line ends in: who asks claims nothing.
@@ -141,7 +151,7 @@ class Reader {
 
   void read(const Observation& line) {
     line_ = &line;
-    const std::vector<Word> words = words_of(without_question(line.text));
+    const std::vector<Word> words = words_of(separate_releases(without_question(line.text)));
     const bool before = has_story();
     std::size_t begin = 0;
     for (std::size_t i = 0; i < words.size(); ++i) {
@@ -172,13 +182,15 @@ class Reader {
     return !last_ || (own && last_ == Component::rocm) ? own : last_;
   }
 
-  // A number that no release of ROCm had and one of Linux does, where nothing is named.
+  // A number that no release of ROCm had and one of Linux does, where nothing is named. Releases
+  // that begin with 0 are those of programs.
   static std::optional<Component> component_of(const Word& word) {
     if (word.kind != Kind::version) return std::nullopt;
     const auto parts = split(word.text.substr(word.text.starts_with('v') ? 1 : 0), '.');
     const auto major = parse_u64(parts.front());
     const auto minor = parts.size() > 1 ? parse_u64(parts[1]) : std::nullopt;
     if (!major || !minor) return std::nullopt;
+    if (*major == 0) return Component::program;
     const bool of_linux = (*major == 6 && *minor >= 5) || (*major == 5 && *minor >= 8);
     return of_linux ? std::optional(Component::kernel) : std::nullopt;
   }
@@ -232,7 +244,8 @@ class Reader {
     for (std::size_t i = begin; i < end; ++i) {
       const Kind kind = words[i].kind;
       if (kind == Kind::version) {
-        const auto good = outcome_of(words, begin, i, end);
+        auto good = outcome_of(words, begin, i, end);
+        if (!good && says_too(words, begin, end)) good = last_outcome_;
         if (good && subject_of(words, begin, i, end) == about_) take_version(words[i], *good);
       } else if (kind == Kind::back || kind == Kind::forth) {
         if (subject_of(words, i, i, end) == about_ || names_alone(words, begin, end)) {
@@ -247,7 +260,16 @@ class Reader {
     }
     for (std::size_t i = begin; i < end; ++i) {
       if (words[i].kind == Kind::component) last_ = words[i].component;
+      if (is_outcome(words[i])) last_outcome_ = words[i].kind == Kind::good;
     }
+  }
+
+  // "On 22.04 with 6.8 too": the outcome is that of the sentence before.
+  static bool says_too(const std::vector<Word>& words, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      if (words[i].kind == Kind::too) return true;
+    }
+    return false;
   }
 
   // Whether the sentence names this component and no other.
@@ -266,6 +288,7 @@ class Reader {
   const Observation* line_ = nullptr;
   ToldVersions& told_;
   std::optional<Component> last_;
+  std::optional<bool> last_outcome_;
 };
 
 }  // namespace

@@ -77,9 +77,23 @@ bool ends_command(std::string_view word) {
   return word == "|" || word[0] == '#' || word.find('>') != std::string_view::npos;
 }
 
+// Programs that run another one behind their own words, and change nothing of what it does.
+bool is_wrapper(std::string_view word) {
+  constexpr std::string_view wrappers[] = {"time",   "timeout", "env",     "nohup",  "nice",
+                                           "exec",   "command", "stdbuf",  "gdb",    "strace",
+                                           "ltrace", "numactl", "taskset", "ionice", "catchsegv"};
+  return std::find(std::begin(wrappers), std::end(wrappers), word) != std::end(wrappers);
+}
+
+// Whether the word is an argument of the wrapper before it: an option, a signal, a time, a mask.
+bool is_of_wrapper(std::string_view word) {
+  static const RE2 argument(R"(-\S*|\d[\d.,:-]*[smhd]?|0x[0-9a-f]+|(?:SIG)?(?:KILL|TERM|INT|HUP))");
+  return RE2::FullMatch(re2::StringPiece(word.data(), word.size()), argument);
+}
+
 // Adds one word of a command to what is known of the run.
 void take_word(std::string_view word, TypedRun& run) {
-  if (word == "time" || word == "env" || word == "-e" || word == "--env") return;
+  if (word == "-e" || word == "--env") return;
   if (word == "sudo") {
     run.settings["sudo"];
   } else if (auto assigned = read_assignment(word)) {
@@ -115,8 +129,14 @@ TypedRun read_one(std::string_view words, ShellSettings& exported) {
     return run;
   }
   std::string_view verb;
+  bool is_wrapped = false;
   for (const std::string_view word : split_words(words)) {
     if (ends_command(word)) break;
+    if (run.program.empty() && verb.empty() && is_wrapper(word)) {
+      is_wrapped = true;
+      continue;
+    }
+    if (is_wrapped && run.program.empty() && is_of_wrapper(word)) continue;
     if (verb.empty() && run.program.empty() && (word == "export" || word == "unset")) {
       verb = word;
     } else if (!verb.empty()) {
@@ -161,11 +181,19 @@ bool is_quiet(const Observation& command) {
   bool any = false;
   for (const std::string& line : command.output) {
     const std::string_view shown = trim(line);
-    if (shown.empty()) break;  // What follows a blank line may be a person's words.
+    // What follows a blank line, or stands in brackets, may be a person's words.
+    if (shown.empty() || shown.front() == '(') break;
     if (reads_like_trouble(line)) return false;
     any = true;
   }
   return any;
+}
+
+// Whether a model wrote one sign over and over, as it does where its numbers are wrong.
+bool prints_nonsense(const Observation& command) {
+  static const RE2 endless(R"([A-Za-z,.:]\s?(?:#{8,}|@{8,}|!{8,}|\?{8,}|/{8,}|G{10,}|0{16,})\s*$)");
+  return std::any_of(command.output.begin(), command.output.end(),
+                     [](const std::string& line) { return RE2::PartialMatch(line, endless); });
 }
 
 // Fills in what came of a run, of which the lines before `end` tell.
@@ -182,8 +210,28 @@ void read_outcome(const Observations& log, std::uint64_t end, TypedRun& run) {
     }
     went_on = went_on || one.signature->role == Role::progress;
   }
+  if (!failed && prints_nonsense(*run.command)) {
+    failed = true;
+    run.failure = run.command;
+  }
   run.works = went_on && !failed;
   run.is_quiet = !failed && is_quiet(*run.command);
+}
+
+bool reads_a_log(const TypedRun& run) {
+  return run.program.starts_with("journalctl") || run.program.starts_with("dmesg") ||
+         run.program.starts_with("docker logs") || run.program.starts_with("podman logs");
+}
+
+// What a run printed may have gone down with the machine: where nothing came of it, the log that
+// was read next tells.
+void read_outcome_in_logs(std::vector<TypedRun>& runs) {
+  for (std::size_t i = 0; i + 1 < runs.size(); ++i) {
+    TypedRun& run = runs[i];
+    const bool is_silent = run.failure == nullptr && !run.works && !run.is_quiet;
+    const bool is_told = reads_a_log(runs[i + 1]) && runs[i + 1].command->log == run.command->log;
+    if (is_silent && is_told && !reads_a_log(run)) run.failure = runs[i + 1].failure;
+  }
 }
 
 std::vector<const Observation*> commands_of(const Observations& log) {
@@ -227,6 +275,7 @@ std::vector<TypedRun> find_typed_runs(const Observations& log) {
     read_outcome(log, last ? ~std::uint64_t{0} : commands[i + 1]->line, run);
     if (!run.program.empty()) runs.push_back(std::move(run));
   }
+  read_outcome_in_logs(runs);
   return runs;
 }
 

@@ -170,7 +170,7 @@ constinit const CauseRule unsupported_option_cause = {
     .meaning = "An option, a number format or a back-end is forced that is not supported here.",
     .why = "Guides are written for other GPUs. The ROCm build may not have what they set.",
     .fix = "Leave the option out, or use what the build supports.",
-    .explains = "app-bug framework-bug crash-loop",
+    .explains = "app-bug framework-bug crash-loop gpu-hang",
     .find = find,
 };
 
