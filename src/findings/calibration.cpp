@@ -27,6 +27,9 @@ constexpr double just_below = 0.01;
 constexpr double guessed_below = 0.43;
 constexpr double guess_is_right_more = 0.13;
 
+// What only a person says was right in about half of the reports that no rule had seen.
+constexpr double most_of_a_tale = 0.6;
+
 }  // namespace
 
 double share_right(double weight) {
@@ -43,6 +46,7 @@ void calibrate(LogDiagnosis& diagnosis) {
   if (diagnosis.is_measured || cause.id == "insufficient-evidence") return;
   const double weight = cause.confidence;
   cause.confidence = share_right(weight);
+  if (cause.is_told) cause.confidence = std::min(cause.confidence, most_of_a_tale);
   if (!cause.against.empty()) cause.confidence = std::min(cause.confidence, most_in_doubt);
   if (weight >= 1) return;
   const double keeps = std::min(1.0, (1 - cause.confidence) / (1 - weight));

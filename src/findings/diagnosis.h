@@ -22,6 +22,7 @@ struct Cause {
   std::vector<Step> fix;
   std::vector<std::string> gpus;
   std::vector<Evidence> against = {};  // What speaks against it; only a log shows such lines.
+  bool is_told = false;                // It rests on what a log's author says alone.
 };
 
 struct Diagnosis {

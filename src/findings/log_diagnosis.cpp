@@ -30,7 +30,8 @@ Cause make_cause(std::string_view id, const Hypothesis& hypothesis) {
           hypothesis.evidence,
           hypothesis.fix,
           {},
-          hypothesis.against};
+          hypothesis.against,
+          hypothesis.is_told};
 }
 
 void add_runner_up(std::vector<Alternative>& runners, const Alternative& alternative,

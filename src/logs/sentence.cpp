@@ -37,7 +37,9 @@ bool is_printed(std::string_view word) {
   const bool is_time = word.front() >= '0' && word.front() <= '9' &&
                        word.find_first_of(":/") != std::string_view::npos;
   const std::string_view label = word.substr(0, word.find(':'));
-  const bool is_level = std::find(levels.begin(), levels.end(), label) != levels.end();
+  // The kernel's drivers.
+  const bool is_driver = word == "kfd:" || word == "amdgpu:" || word == "drm:";
+  const bool is_level = is_driver || std::find(levels.begin(), levels.end(), label) != levels.end();
   const bool is_raised =
       word.ends_with(':') && (word.find_first_of("[:0123456789") + 1 < word.size() ||
                               word.ends_with("Error:") || word.ends_with("Warning:"));

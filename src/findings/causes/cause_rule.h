@@ -47,6 +47,8 @@ struct Hypothesis {
   std::vector<Evidence> evidence;    // Lines and facts; the first one is where it shows first.
   std::vector<Evidence> against;     // Lines that it does not allow; each says why not.
   std::vector<Step> fix;             // Commands and sentences, in order.
+  // Whether it rests on what the author says alone.
+  bool is_told = false;
   // Other causes of the same lines, and the command that would tell.
   std::vector<Alternative> alternatives;
 };

@@ -199,5 +199,47 @@ TEST(ControlRun, a_list_of_trials_tells_like_the_runs_themselves) {
   EXPECT_LT(testing::confidence_of(same, "host-without-kfd"), alone.cause.confidence);
 }
 
+TEST(ReadCommand, what_only_runs_another_program_is_left_out) {
+  std::map<std::string, std::string, std::less<>> exported;
+  const auto got = read_command(
+      "$ time timeout -s KILL 600 env PYTORCH_HIP_ALLOC_CONF=x:True python repro.py", exported);
+  EXPECT_EQ(got.program, "python repro.py");
+  EXPECT_TRUE(got.settings.contains("PYTORCH_HIP_ALLOC_CONF"));
+  EXPECT_EQ(read_command("$ nohup nice -n 5 python a.py", exported).program, "python a.py");
+}
+
+TEST(ControlRun, a_variable_that_nobody_knows_is_at_fault_where_it_alone_differs) {
+  const auto found = diagnose(run("ROCM_NEW_PATH=1 timeout 60 python a.py", "Killed\n") +
+                              run("python a.py", "completed: cuda:0\n"));
+  EXPECT_EQ(found.cause.id, "unsupported-option");
+  const auto same = diagnose(run("ROCM_NEW_PATH=1 timeout 60 python a.py", "Killed\n") +
+                             run("python a.py", "Killed\n"));
+  EXPECT_NE(same.cause.id, "unsupported-option");
+}
+
+TEST(ControlRun, nonsense_that_one_card_alone_does_not_write_is_of_the_transfers) {
+  const std::string cards =
+      "ggml_cuda_init: found 2 ROCm devices:\n"
+      "  Device 0: AMD Radeon RX 9060 XT, gfx1200 (0x1200), VMM: no, Wave Size: 32\n"
+      "  Device 1: AMD Radeon RX 9060 XT, gfx1200 (0x1200), VMM: no, Wave Size: 32\n";
+  const std::string one = run("HIP_VISIBLE_DEVICES=0 ./llama-cli -m a.gguf", "It is Paris.\n");
+  const std::string both = run("./llama-cli -m a.gguf", "It is################\n");
+  EXPECT_EQ(diagnose(cards + one + both, R"({"vendor": "AMD"})").cause.id, "rccl-p2p");
+  const std::string fine = run("./llama-cli -m a.gguf", "It is Paris.\n");
+  EXPECT_NE(diagnose(cards + one + fine, R"({"vendor": "AMD"})").cause.id, "rccl-p2p");
+}
+
+TEST(ControlRun, a_run_that_took_the_machine_with_it_is_told_of_by_the_log_read_next) {
+  const std::string log =
+      "kernel: amdgpu 0000:c1:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=48213, emitted "
+      "seq=48215\n";
+  const std::string good = run("python bench.py", "3.1 TFLOPS\n");
+  const std::string bad =
+      run("TORCH_BLAS_PREFER_HIPBLASLT=1 python bench.py", "(after a reboot:)\n");
+  const std::string read = run("journalctl -k -b -1", log);
+  EXPECT_EQ(diagnose(good + bad + read).cause.id, "unsupported-option");
+  EXPECT_EQ(diagnose(bad + read).cause.id, "gpu-hang");
+}
+
 }  // namespace
 }  // namespace headroom::findings

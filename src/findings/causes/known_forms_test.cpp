@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The messages by which programs commonly tell the failures of memory, of waiting for each other,
 // of heat and of their own files: one row for each form, as the program prints it.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <span>
@@ -119,6 +120,55 @@ TEST(KnownForms, of_a_gpu_whose_memory_is_read_as_nothing) {
             "free-memory-misreported");
   EXPECT_NE(diagnose(start + "total=\"15.9 GiB\" available=\"15.7 GiB\"\n", amd).cause.id,
             "free-memory-misreported");
+}
+
+TEST(KnownForms, the_digits_of_a_library_name_the_release_that_it_was_built_for) {
+  const std::string died = "Fatal Python error: Segmentation fault\n";
+  const auto of = [&](std::string_view library) {
+    return testing::diagnose(
+               fmt::format("PyTorch: 2.6.0+rocm6.1\nbitsandbytes: loading {}\n{}", library, died),
+               R"({"vendor": "AMD", "framework": "torch 2.6.0+rocm6.1"})")
+        .cause.id;
+  };
+  EXPECT_EQ(of("libbitsandbytes_rocm64.so"), "rocm-version-mismatch");
+  EXPECT_NE(of("libbitsandbytes_rocm61.so"), "rocm-version-mismatch");
+}
+
+TEST(KnownForms, the_integrated_gpu_that_is_listed_alone_takes_the_cards_place) {
+  const auto of = [](std::string_view target) {
+    return testing::diagnose(
+               fmt::format(
+                   "PS C:\\> & 'C:\\Program Files\\AMD\\ROCm\\6.1\\bin\\amdgpu-arch.exe'\n{}\n"
+                   "PS C:\\>\nNothing works with the GPU, a RX 6800 XT.\n",
+                   target),
+               R"({"vendor": "AMD", "gpu": "Radeon RX 6800 XT"})")
+        .cause.id;
+  };
+  EXPECT_EQ(of("gfx1036"), "igpu-selected");
+  EXPECT_NE(of("gfx1030"), "igpu-selected");
+}
+
+TEST(KnownForms, a_tool_that_compares_group_numbers_tells_of_rights) {
+  constexpr std::string_view amd = R"({"vendor": "AMD"})";
+  EXPECT_EQ(testing::diagnose("XX  GPU passthrough is broken: the render device is visible but its "
+                              "gid does not map to the render group in this container\n",
+                              amd)
+                .cause.id,
+            "device-permission");
+}
+
+TEST(KnownForms, a_wrapper_of_torchao_fails_to_import_it) {
+  EXPECT_EQ(testing::diagnose(
+                "Traceback (most recent call last):\n"
+                "  File \"/venv/lib/site-packages/transformers/quantizers/quantizer_torchao.py\", "
+                "line 42, "
+                "in <module>\n    import torchao\n"
+                "  File \"/venv/lib/site-packages/torch/_ops.py\", line 1379, in __getattr__\n"
+                "AttributeError: '_OpNamespace' '_c10d_functional' object has no attribute "
+                "'all_gather_into_tensor'\n",
+                R"({"vendor": "AMD"})")
+                .cause.id,
+            "torchao-incompatible");
 }
 
 }  // namespace

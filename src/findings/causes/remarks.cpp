@@ -122,6 +122,7 @@ std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule
   if (!is_trouble) return std::nullopt;
   Hypothesis told = story ? *std::move(story) : make(subject, rule, *said);
   if (said != nullptr) told.confidence = std::max(told.confidence, sure_of(*said));
+  told.is_told = true;
   told.reasons.emplace_back("The author says so. No line of a log proves it.");
   return told;
 }

@@ -95,5 +95,47 @@ TEST(ToldOutcomes, an_index_beyond_the_vocabulary_hangs_the_gpu) {
             "app-bug");
 }
 
+TEST(ToldOutcomes, the_tag_of_an_image_names_a_release) {
+  const std::string crash =
+      "comfyui-1  | Memory access fault by GPU node-1 (Agent handle: 0x5) on address "
+      "0x7f0e045b3000. "
+      "Reason: Page not present or supervisor privilege.\n";
+  constexpr std::string_view rocm7 = R"({"vendor": "AMD", "rocm": "7.0"})";
+  EXPECT_EQ(cause_of(crash, rocm7), "gpu-hang");
+  EXPECT_EQ(cause_of(crash + "With the tag someone/comfyui:rocm6 on this host it is rock solid.\n",
+                     rocm7),
+            "rocm-regression");
+}
+
+TEST(ToldOutcomes, a_release_that_begins_with_0_is_the_programs) {
+  const std::string failed =
+      "level=INFO msg=\"failure during GPU discovery\" OLLAMA_LIBRARY_PATH=\"[/usr/lib/ollama]\" "
+      "error=\"runner crashed\"\n";
+  const auto told =
+      diagnose("0.12.5-rocm \"failure during GPU discovery\". It worked on 0.12.3-rocm\n" + failed,
+               R"({"vendor": "AMD", "gfx": "gfx900"})");
+  EXPECT_EQ(told.cause.id, "gfx-target-dropped");
+}
+
+TEST(ToldOutcomes, what_works_too_has_the_outcome_of_the_sentence_before) {
+  const std::string crash = "ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3\n";
+  constexpr std::string_view used = R"({"vendor": "AMD", "kernel": "6.12.12"})";
+  EXPECT_EQ(cause_of(crash + "My second box with kernel 6.14 answers. With 6.8 too.\n", used),
+            "kernel-too-old");
+}
+
+TEST(ToldOutcomes, a_date_is_a_release_of_the_firmware) {
+  const std::string told =
+      "After linux-firmware 20250613 every ROCm job ends in a page fault:\n"
+      "amdgpu 0000:c1:00.0: amdgpu: [gfxhub] page fault (src_id:0 ring:153 vmid:8 pasid:32770)\n";
+  EXPECT_EQ(cause_of(told + "Back on 20250509 all is well.\n"), "firmware-bad");
+}
+
+TEST(ToldOutcomes, what_only_a_person_says_is_never_sure) {
+  const auto told = diagnose("With ROCm 6.3 my job works, with ROCm 6.4 it crashes.\n", amd);
+  EXPECT_EQ(told.cause.id, "rocm-regression");
+  EXPECT_TRUE(told.cause.is_told);
+}
+
 }  // namespace
 }  // namespace headroom::findings

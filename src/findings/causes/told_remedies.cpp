@@ -224,11 +224,24 @@ bool has_integrated(const LogSubject& subject) {
   return subject.scene.integrated_gpu() != nullptr || speaks_of(subject.log, "igpu");
 }
 
+// Whether a program wrote the line: its advice names settings that nobody tried.
+bool is_printed(const logs::Observations& log, const Observation& line) {
+  return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
+    const auto role = one.signature->role;
+    const bool known = role == knowledge::Role::failure || role == knowledge::Role::noise ||
+                       role == knowledge::Role::consequence || role == knowledge::Role::command;
+    const bool certain = one.signature->origin.certainty <= knowledge::Certainty::measured;
+    return known && certain && one.log == line.log && one.line == line.line;
+  });
+}
+
 }  // namespace
 
 std::vector<ToldRemedy> told_remedies(const LogSubject& subject) {
   std::map<std::size_t, Told> told;
-  for (const Observation* line : subject.log.of("remedy-told")) read(*line, told);
+  for (const Observation* line : subject.log.of("remedy-told")) {
+    if (!is_printed(subject.log, *line)) read(*line, told);
+  }
   std::vector<ToldRemedy> remedies;
   for (const auto& [place, one] : told) conclude(steps[place], one, remedies);
   std::erase_if(remedies, [&](const ToldRemedy& one) {
@@ -262,6 +275,7 @@ void weigh_remedies(const LogSubject& subject, const std::vector<ToldRemedy>& to
       return;
     }
     Hypothesis shown;
+    shown.is_told = true;
     shown.confidence = sure;
     shown.title = fmt::format("It is said to work {}", one.step);
     shown.reasons = {std::string(rule.meaning), "The author says so. No line of a log proves it."};

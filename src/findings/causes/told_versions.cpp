@@ -186,6 +186,7 @@ class Reader {
   // that begin with 0 are those of programs.
   static std::optional<Component> component_of(const Word& word) {
     if (word.kind != Kind::version) return std::nullopt;
+    if (word.text.size() == 8 && word.text.starts_with("20")) return Component::firmware;
     const auto parts = split(word.text.substr(word.text.starts_with('v') ? 1 : 0), '.');
     const auto major = parse_u64(parts.front());
     const auto minor = parts.size() > 1 ? parse_u64(parts[1]) : std::nullopt;
