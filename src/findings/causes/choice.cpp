@@ -160,7 +160,7 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
 
 const Candidate* choose(const std::vector<Candidate>& candidates) {
   for (const Candidate& one : candidates) {
-    if (one.explained_by == nullptr && one.hypothesis.confidence >= least_to_be_named) {
+    if (one.explained_by == nullptr && one.hypothesis.confidence >= least_for_an_answer) {
       return &one;
     }
   }

@@ -22,10 +22,6 @@ bool names_cause(std::string_view list, std::string_view id);
 // A hypothesis that is less sure than this can only be a runner-up.
 constexpr double least_for_an_answer = 0.35;
 
-// Where no hypothesis is sure enough to explain anything, one that is at least this sure is named
-// all the same: it is right more often than that the log shows no cause.
-constexpr double least_to_be_named = 0.28;
-
 // Asks every rule and returns the candidates, the surest first. If a run went on and did its work
 // after a failure, hypotheses that rest on that failure count half.
 std::vector<Candidate> find_candidates(const LogSubject& subject,

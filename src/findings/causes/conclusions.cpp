@@ -203,7 +203,7 @@ Hypothesis conclude_insufficient(const LogSubject& subject, double best_guess) {
   MissingEvidence missing = find_missing_evidence(subject, last);
   // A line that no rule knows may be clear to a person who reads it.
   const bool vague = last != nullptr && is_vague(*last);
-  const double own = last == nullptr ? 0.45 : vague ? 0.5 : 0.65;
+  const double own = last == nullptr ? 0.5 : vague ? 0.5 : 0.7;
   unknown.confidence = own * (1 - best_guess / 2);
   unknown.title = subject.log.seen("said-to-hang") ? "It hangs without saying why"
                   : last != nullptr                ? "The log ends without saying why"

@@ -149,7 +149,6 @@ TEST(KnownForms, the_integrated_gpu_that_is_listed_alone_takes_the_cards_place) 
 }
 
 TEST(KnownForms, a_tool_that_compares_group_numbers_tells_of_rights) {
-  constexpr std::string_view amd = R"({"vendor": "AMD"})";
   EXPECT_EQ(testing::diagnose("XX  GPU passthrough is broken: the render device is visible but its "
                               "gid does not map to the render group in this container\n",
                               amd)

@@ -345,5 +345,20 @@ TEST(ManagedMemory, a_build_for_integrated_gpus_is_slow_on_a_card) {
             "managed-memory");
 }
 
+TEST(TtmCap, a_process_that_dies_while_it_loads_may_have_been_refused_memory) {
+  const std::string pool =
+      "[    4.2] [drm] amdgpu: 512M of VRAM memory ready\n"
+      "[    4.2] [drm] amdgpu: 31782M of GTT memory ready.\n"
+      "               total        used        free      shared  buff/cache   available\n"
+      "Mem:              62           6          51           0           5          55\n"
+      "  Device 0: AMD Radeon Graphics, gfx1150 (0x1150), VMM: no, Wave Size: 32\n";
+  constexpr std::string_view stated =
+      R"({"vendor": "AMD", "gpu": "Radeon 890M", "gfx": "gfx1150", "ram": "62 GB"})";
+  const std::string died = "Segmentation fault (core dumped)\n";
+  const std::string loads = "load_tensors: offloaded 49/49 layers to GPU\n";
+  EXPECT_EQ(testing::diagnose(pool + loads + died, stated).cause.id, "ttm-cap");
+  EXPECT_NE(testing::diagnose(pool + died, stated).cause.id, "ttm-cap");
+}
+
 }  // namespace
 }  // namespace headroom::findings

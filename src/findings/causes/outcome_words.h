@@ -12,7 +12,7 @@ constexpr const char* denied_trouble =
     R"(|\bno (?:longer|more) (?:\w+ )?(?:crash|hang|fail|freez|fault|leak)\w*)"
     R"(|\bno (?:\w+ ){0,2}(?:issues?|problems?|crash(?:es)?|errors?|hangs?|freezes|faults?|leaks?|corruption|timeouts?)\b)"
     R"(|\b(?:never|without|zero) (?:a |an |any |one |single )*(?:issues?|problems?|crash\w*|errors?|hang\w*|hung|freez\w*|faults?|fail\w*|hitch\w*)\b)"
-    R"(|\b(?:stop(?:s|ped)|avoid(?:s|ed)|prevent(?:s|ed)|cure[sd]|end(?:s|ed)|eliminate[sd]|work(?:s|ed)? around|g[eo]t(?:s)? rid of) (?:\w+ ){0,3}(?:crash|hang|fault|error|freez|segfault|corruption|garbage|problem|issue|reset|timeout|leak)\w*)"
+    R"(|\b(?:stop(?:s|ped)|avoid(?:s|ed)|prevent(?:s|ed)|cure[sd]|eliminate[sd]|work(?:s|ed)? around|g[eo]t(?:s)? rid of) (?:\w+ ){0,3}(?:crash|hang|fault|error|freez|segfault|corruption|garbage|problem|issue|reset|timeout|leak)\w*)"
     R"(|(?:anymore )?(?:crash|hang|fail|freez)\w* (?:\w+ ){0,2}(?:anymore )?since (?:downgrad|revert|going back)\w*)";
 
 constexpr const char* trouble =

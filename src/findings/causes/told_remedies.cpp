@@ -15,6 +15,7 @@
 #include "findings/causes/outcome_words.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/told_topics.h"
+#include "logs/sentence.h"
 
 namespace headroom::findings {
 namespace {
@@ -105,7 +106,7 @@ const RE2& any_word() {
     const auto add = [&](const char* one, const char* behind) {
       text += (text.size() > 4 ? "|((?:" : "((?:") + std::string(one) + ")" + behind + ")";
     };
-    for (const Tried& one : steps) add(one.pattern, R"((?:\s?=\s?[\w.:,-]+\w)?)");
+    for (const Tried& one : steps) add(one.pattern, R"((?:\s?=\s?[\w.:,-]*\w)?)");
     for (const auto& [kind, one] : others) add(one, "");
     return RE2(text);
   }();
@@ -137,18 +138,17 @@ bool is_outcome(Kind kind) {
   return kind == Kind::good || kind == Kind::bad;
 }
 
-// Whether the value switches it off: "X=0".
+// Whether the value switches it off: "X=0". A mask that is 0 names the first device.
 bool is_off(std::string_view step) {
   static const RE2 off(R"((?i)=\s?(?:0|false|off|no|none)$)");
-  return RE2::PartialMatch(re2::StringPiece(step.data(), step.size()), off);
+  return step.find("_VISIBLE_DEVICES") == std::string_view::npos &&
+         RE2::PartialMatch(re2::StringPiece(step.data(), step.size()), off);
 }
 
 // Whether the step at `at` is said to be taken back: by its value, by the last such word before it
 // or, where there is none, by the one right behind it.
 bool is_left_out(const std::vector<Word>& words, std::size_t begin, std::size_t at) {
-  const std::string_view text = words[at].text;
-  const bool names_a_value = text.find("=0") != std::string_view::npos && !is_off(text);
-  bool out = is_off(text) && !names_a_value;
+  const bool out = is_off(words[at].text);
   for (std::size_t i = at; i > begin; --i) {
     const Kind kind = words[i - 1].kind;
     if (is_outcome(kind)) break;
@@ -157,6 +157,15 @@ bool is_left_out(const std::vector<Word>& words, std::size_t begin, std::size_t 
   }
   const bool behind = at + 1 < words.size() && words[at + 1].kind == Kind::without;
   return behind ? !out : out;
+}
+
+// Whether words say that the step was taken or taken back: a value, or "with", "unset", "adding".
+bool is_tried(const std::vector<Word>& words, std::size_t begin, std::size_t at) {
+  if (words[at].text.find('=') != std::string::npos) return true;
+  for (std::size_t i = begin; words[i].kind != Kind::stop; ++i) {
+    if (words[i].kind == Kind::with || words[i].kind == Kind::without) return true;
+  }
+  return false;
 }
 
 // What came of the step at `at`: the next outcome of its part of the line, else the last one before
@@ -192,7 +201,8 @@ void read(const Observation& line, std::map<std::size_t, Told>& told) {
     if (words[i].kind == Kind::stop) begin = i + 1;
     if (words[i].kind != Kind::step) continue;
     const auto good = outcome_of(words, begin, i);
-    if (!good) continue;
+    // "Failed to … the video group" tells of no trial; one that failed names what was set.
+    if (!good || (!*good && !is_tried(words, begin, i))) continue;
     Told& one = told[words[i].step];
     const bool out = is_left_out(words, begin, i);
     (out ? (*good ? one.good_without : one.bad_without) : (*good ? one.good_with : one.bad_with)) =
@@ -224,14 +234,22 @@ bool has_integrated(const LogSubject& subject) {
   return subject.scene.integrated_gpu() != nullptr || speaks_of(subject.log, "igpu");
 }
 
-// Whether a program wrote the line: its advice names settings that nobody tried.
+// Whether the line reads like a note of a trial: "X=0 makes it go away", "With X=1 it trains."
+bool is_note(std::string_view line) {
+  static const RE2 note(R"(^\W{0,3}[A-Z][A-Z0-9_]{3,}=[\w.:,-]+`?:? [a-z]+ [\w ,.'’-]+$|)"
+                        R"(^[A-Z][a-z]*\s[^\[\]{}<>|"]*\s[a-z][^\[\]{}<>|"]*[.!]$)");
+  return RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), note);
+}
+
+// Whether a program wrote the line, or it was typed: its advice names settings that nobody tried.
 bool is_printed(const logs::Observations& log, const Observation& line) {
+  if (!logs::is_sentence(line.text) && !is_note(line.text)) return true;
   return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
     const auto role = one.signature->role;
     const bool known = role == knowledge::Role::failure || role == knowledge::Role::noise ||
                        role == knowledge::Role::consequence || role == knowledge::Role::command;
     const bool certain = one.signature->origin.certainty <= knowledge::Certainty::measured;
-    return known && certain && one.log == line.log && one.line == line.line;
+    return ((known && certain) || is_command(one)) && one.log == line.log && one.line == line.line;
   });
 }
 

@@ -38,8 +38,8 @@ TEST(ToldRemedies, what_did_not_help_accuses_nothing) {
   EXPECT_NE(cause_of("Both cards hang in the first step of the training.\n"
                      "With NCCL_P2P_DISABLE=1 it still hangs.\n"),
             "rccl-p2p");
-  EXPECT_NE(cause_of("The job crashes at the start. Would it help to try iommu=pt here?\n"),
-            "rccl-p2p");
+  EXPECT_NE(cause_of("The job crashes at once. Does it work without VLLM_ROCM_USE_AITER?\n"),
+            "unsupported-option");
 }
 
 TEST(ToldRemedies, a_mask_accuses_an_integrated_gpu_only_where_there_is_one) {
@@ -56,6 +56,17 @@ TEST(ToldRemedies, advice_that_a_program_prints_was_tried_by_nobody) {
                "but unallocated. If reserved but unallocated memory is large try setting "
                "PYTORCH_HIP_ALLOC_CONF=expandable_segments:True to avoid fragmentation.\n"),
       "job-too-big");
+}
+
+TEST(ToldRemedies, words_about_a_group_that_nobody_set_clear_nothing) {
+  const std::string refused =
+      "ROCk module is loaded\nUnable to open /dev/kfd read-write: Permission denied\n";
+  const auto plain = diagnose(refused, amd);
+  const auto more =
+      diagnose(refused + "Failed to get user name to check for video group membership\n", amd);
+  EXPECT_EQ(more.cause.id, "device-permission");
+  EXPECT_TRUE(more.cause.against.empty());
+  EXPECT_GE(more.cause.confidence, plain.cause.confidence);
 }
 
 TEST(ToldRemedies, they_are_no_proof) {

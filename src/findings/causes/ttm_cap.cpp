@@ -48,6 +48,10 @@ double sure_of(const LogSubject& subject, const ApuPool& pool) {
     return beyond ? 0.6 : 0.88;
   }
   // Nothing ran out of memory here, but a setting shows that a person wanted more.
+  // A process that dies while it loads a model may have been refused the memory without a word.
+  const bool died_loading = subject.log.any_of({"model-load-begun", "llama-offload"}) &&
+                            subject.log.any_of({"segfault", "segfault-banner"});
+  if (died_loading) return 0.42;
   if (subject.log.first_with(knowledge::Role::failure) != nullptr) return 0.3;
   return pool.gttsize ? 0.8 : 0.5;
 }
