@@ -123,15 +123,15 @@ bool is_outcome(const Word& word) {
 }
 
 // Names glued to their release are taken apart: "rocm6.3" of an image's tag is "rocm 6.3", and
-// "rocm7" or "ROCm 7" any 7.x. The "-rocm" behind a program's release names a build of that
-// release, not ROCm's own.
+// "rocm7" or "ROCm 7" any 7.x; a wheel's "+rocm6.3" and an index's "whl/rocm6.3" only name a file.
+// The "-rocm" behind a program's release names a build of that release, not ROCm's own.
 std::string separate_releases(std::string_view line) {
   static const RE2 build(R"((?i)(\d\.\d[\w.]*)-rocm\b)");
-  static const RE2 glued(R"((?i)\brocm[-_ ]?v?(\d))");
+  static const RE2 glued(R"((?i)(^|[^\w+/.=-])rocm[-_ ]?v?(\d))");
   static const RE2 major_alone(R"((?i)\b(rocm \d{1,2})([^\d.]|\.(?:\s|$)|$))");
   std::string text(line);
   RE2::GlobalReplace(&text, build, "\\1");
-  RE2::GlobalReplace(&text, glued, "rocm \\1");
+  RE2::GlobalReplace(&text, glued, "\\1rocm \\2");
   RE2::GlobalReplace(&text, major_alone, "\\1.x\\2");
   return text;
 }
