@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people tell of settings and steps they tried: "with NCCL_P2P_DISABLE=1 it trains", "unset it
-// and the crash is gone", "works once the iGPU is off". What made it work accuses what it removes;
+// What people tell of settings and steps they tried: "it trains with P2P disabled", "unset it and
+// the crash is gone", "works once the iGPU is off". What made it work accuses what it removes, and
 // what did not help clears it. Nothing of this is proof.
 #pragma once
 

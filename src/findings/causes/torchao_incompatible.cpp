@@ -32,7 +32,8 @@ bool is_of_torchao(std::string_view path) {
          whole.find("/torchtune/") != std::string::npos;
 }
 
-// Finds a frame of torchao or torchtune, or of a library's module that wraps it, shortly before an import error.
+// Finds a frame of torchao or torchtune, or of a library's module that wraps it, shortly before an
+// import error.
 const Observation* find_frame(const LogSubject& subject, const Observation& error) {
   for (const Observation* frame : subject.log.of("traceback-frame")) {
     const bool near =

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a log tells of an integrated GPU beside a card: which devices programs list, what masks
+// leave out, which of the two is used. For the rule igpu-selected.
+#pragma once
+
+#include <string_view>
+
+#include "findings/causes/cause_rule.h"
+
+namespace headroom::findings {
+
+// Lines that tell the index of each; nullptr where none does.
+struct ListedDevices {
+  const logs::Observation* integrated = nullptr;
+  const logs::Observation* discrete = nullptr;
+};
+
+ListedDevices listed_devices(const LogSubject& subject, const SceneGpu& integrated);
+
+// Whether a mask that leaves the integrated GPU out was in force at the failure, which clears it.
+bool is_masked(const LogSubject& subject, const ListedDevices& devices,
+               const logs::Observation& failure);
+
+// Finds such a mask that was set after the failure, if the job then did its work; else nullptr.
+const logs::Observation* curing_mask(const LogSubject& subject, const ListedDevices& devices,
+                                     const logs::Observation& failure);
+
+// Whether the same failure came again behind such a mask.
+bool fails_without_it(const LogSubject& subject, const ListedDevices& devices,
+                      const logs::Observation& failure);
+
+// Whether the program uses the integrated GPU.
+bool is_in_use(const LogSubject& subject, const SceneGpu& integrated, const ListedDevices& devices);
+
+// Whether a device's name, as programs list it, is that of an integrated GPU.
+bool names_integrated(std::string_view listed, const knowledge::GpuTables& tables);
+
+// Adds to `pick` how to hide the integrated GPU from the job.
+void advise_to_hide(const LogSubject& subject, const ListedDevices& devices, Hypothesis& pick);
+
+// Finds an integrated GPU for which a library has no code, or on which a job crashed.
+std::optional<Hypothesis> find_igpu_in_the_way(const LogSubject& subject);
+
+// Finds the integrated GPU at work in the card's place: llama.cpp failed on it, or a program or
+// ROCm names it alone.
+std::optional<Hypothesis> find_failure_on_igpu(const LogSubject& subject);
+std::optional<Hypothesis> find_slow_on_igpu(const LogSubject& subject);
+std::optional<Hypothesis> find_igpu_alone(const LogSubject& subject);
+
+}  // namespace headroom::findings

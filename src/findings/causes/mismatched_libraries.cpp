@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// A library of another release than the one that is there, by its number, its folder or its name.
+// The number after ".so." names the major release for which a program was built.
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "findings/causes/access.h"
+#include "findings/causes/libraries.h"
+#include "findings/causes/version_mismatch.h"
+#include "logs/describe.h"
+
+namespace headroom::findings {
+namespace {
+
+using logs::Observation;
+
+std::optional<std::uint64_t> major_of(std::string_view version) {
+  return parse_u64(split(trim(version), '.').front());
+}
+
+// Finds a library of another major release than the one that is known to be installed.
+std::optional<Hypothesis> find_library(const LogSubject& subject, const Observation& seen) {
+  const auto library = missing_library(seen);
+  if (!library) return std::nullopt;
+  const auto built_for = rocm_major_of_library(*library);
+  if (!built_for) return std::nullopt;
+  Hypothesis mismatch = make_mismatch(subject, seen);
+  mismatch.title = fmt::format("Built for ROCm {}: the program needs {}", *built_for, *library);
+  for (const facts::Text& there : releases_there(subject.scene)) {
+    const auto major = major_of(*there);
+    if (!major) continue;
+    if (*major == *built_for) return std::nullopt;
+    // From ROCm 7 on a library's number need not be the release's.
+    mismatch.confidence = *built_for >= 7 && *major > 7 ? 0.45 : 0.9;
+    mismatch.title += fmt::format(", but ROCm {} is installed", *there);
+    mismatch.reasons.push_back(fmt::format("{} belongs to ROCm {}. ROCm {} has another number.",
+                                           *library, *built_for, *there));
+    mismatch.evidence.push_back(show(there, "the installed ROCm"));
+    mismatch.fix.push_back(
+        sentence(fmt::format("In this case, replace what was built for ROCm {} by a build for ROCm "
+                             "{}, or install ROCm {}.",
+                             *built_for, *there, *built_for)));
+    return mismatch;
+  }
+  // Nothing tells which ROCm is installed; it may be none, or another one.
+  const auto current = major_of(subject.tables.current_rocm);
+  mismatch.confidence = was_current(*built_for, date_of(subject.log)) ? 0.3
+                        : current && *built_for + 3 < *current        ? 0.55
+                                                                      : 0.45;
+  mismatch.reasons.push_back(fmt::format(
+      "{} belongs to ROCm {}. Either another ROCm is installed, or none.", *library, *built_for));
+  mismatch.alternatives.front().confidence = 0.45;
+  return mismatch;
+}
+
+// An extension that has a library for each release takes one that was built for another release
+// than PyTorch, and the process dies in it.
+std::optional<Hypothesis> find_other_release(const LogSubject& subject) {
+  const Observation* died =
+      subject.log.first_of({"segfault", "segfault-banner", "aborted", "undefined-symbol"});
+  const facts::Text& torch = subject.scene.torch_rocm;
+  if (died == nullptr || !torch) return std::nullopt;
+  const auto parts = split(*torch, '.');
+  if (parts.size() < 2) return std::nullopt;
+  const std::string digits = fmt::format("{}{}", trim(parts[0]), trim(parts[1]));
+  for (const Observation* loaded : subject.log.of("release-library-loaded")) {
+    const bool fits = loaded->value("taken").starts_with(digits);
+    if (fits || loaded->log != died->log || loaded->line > died->line) continue;
+    Hypothesis mismatch = make_mismatch(subject, *loaded);
+    mismatch.confidence = 0.75;
+    mismatch.title = fmt::format("{} is loaded into a PyTorch built for ROCm {}",
+                                 loaded->value("library"), *torch);
+    mismatch.reasons.emplace_back(
+        "The digits in its name are the release of ROCm that it was built for. Two releases of "
+        "ROCm's libraries in one process crash.");
+    mismatch.evidence.push_back(show(torch, "the ROCm that PyTorch was built for"));
+    mismatch.evidence.push_back(show(subject, *died, logs::describe(*died)));
+    return mismatch;
+  }
+  return std::nullopt;
+}
+
+// Finds a library of which the log names another number than the one that is missing: a listing of
+// the folder, or somebody's words.
+std::optional<Hypothesis> find_other_number(const LogSubject& subject, const Observation& seen) {
+  const auto library = missing_library(seen);
+  if (!library) return std::nullopt;
+  for (const Observation* listed : subject.log.of("library-listed")) {
+    const std::string name = fmt::format("{}.so.", listed->value("listed"));
+    const std::string whole = name + std::string(listed->value("number"));
+    if (!library->starts_with(name) || library->starts_with(whole)) continue;
+    Hypothesis mismatch = make_mismatch(subject, seen);
+    mismatch.confidence = 0.85;
+    mismatch.title = fmt::format("The program needs {}, but {} is installed", *library, whole);
+    mismatch.reasons.emplace_back(
+        "The number after \".so.\" is the version of the interface. The program was built for "
+        "another release of ROCm than the installed one.");
+    mismatch.evidence.push_back(show(subject, *listed, "the installed number"));
+    return mismatch;
+  }
+  return std::nullopt;
+}
+
+bool same_minor(std::string_view one, std::string_view other) {
+  const auto a = split(one, '.'), b = split(other, '.');
+  if (a.size() < 2 || b.size() < 2) return true;
+  return a[0] == b[0] && a[1] == b[1];
+}
+
+// A wheel brings ROCm's libraries with it, so a process that fails on a file of a system's ROCm of
+// another release holds two of them.
+std::optional<Hypothesis> find_second_tree(const LogSubject& subject, const Observation& seen) {
+  const facts::Text& wheel = subject.scene.torch_rocm;
+  const std::string_view tree = seen.value("tree");
+  if (!wheel || tree.empty() || same_minor(*wheel, tree)) return std::nullopt;
+  Hypothesis mismatch = make_mismatch(subject, seen);
+  mismatch.confidence = 0.82;
+  mismatch.title = fmt::format("The wheel contains ROCm {}, but the process loads files of ROCm {}",
+                               *wheel, tree);
+  mismatch.reasons.emplace_back(
+      "An extension or LD_LIBRARY_PATH loads the system's libraries into a process that has the "
+      "wheel's own. The two releases are incompatible.");
+  mismatch.evidence.push_back(show(wheel, "the ROCm that the wheel was built for"));
+  mismatch.fix.insert(
+      mismatch.fix.begin(),
+      sentence(fmt::format(
+          "Use PyTorch and its extensions for one release: all for ROCm {}, or all for ROCm {}.",
+          *wheel, tree)));
+  return mismatch;
+}
+
+// Somebody links a library of ROCm under the number of another release, so that a program which
+// asks for that one loads it.
+std::optional<Hypothesis> find_lent_library(const LogSubject& subject) {
+  for (const Observation* seen : subject.log.of("soname-linked")) {
+    const std::string_view library = seen->value("from"), wanted = seen->value("wanted");
+    if (library != seen->value("to") || seen->value("there") == wanted) continue;
+    Hypothesis mismatch = make_mismatch(subject, *seen);
+    mismatch.confidence = 0.7;
+    mismatch.title =
+        fmt::format("A program needs {}.so.{}, which this ROCm does not have", library, wanted);
+    mismatch.reasons.emplace_back(
+        "The link gives the installed library the number of another release. The program then "
+        "loads it, but may fail later, because the number stands for the interface.");
+    for (const facts::Text& there : releases_there(subject.scene)) {
+      mismatch.evidence.push_back(show(there, "an installed ROCm"));
+    }
+    mismatch.fix.insert(mismatch.fix.begin(),
+                        sentence("Remove the link. A wheel for ROCm has its own libraries and "
+                                 "needs none of the system's."));
+    return mismatch;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Hypothesis> find_mismatched_library(const LogSubject& subject) {
+  std::optional<Hypothesis> best;
+  for (const auto* seen : subject.log.of("shared-library-missing")) {
+    take_surer(find_library(subject, *seen), best);
+    take_surer(find_other_number(subject, *seen), best);
+  }
+  for (const auto* seen : subject.log.of("rocm-file-not-loaded")) {
+    take_surer(find_second_tree(subject, *seen), best);
+  }
+  take_surer(find_lent_library(subject), best);
+  take_surer(find_other_release(subject), best);
+  return best;
+}
+
+}  // namespace headroom::findings
