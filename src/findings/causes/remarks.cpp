@@ -50,7 +50,7 @@ constexpr std::string_view told_without_trouble =
 // Whether a remark may name the cause: something failed, or somebody tells that it did. A job that
 // does its work has no cause to be named.
 bool is_about_trouble(const logs::Observations& log, std::string_view cause) {
-  const bool is_told = log.any_of({"trouble-words", "trouble-ended", "outcome-told"});
+  const bool is_told = log.any_of({"trouble-words", "trouble-ended"});
   if (is_told || standing_failure(log) != nullptr) return true;
   return !names_cause(told_without_trouble, cause) &&
          log.first_with(knowledge::Role::progress) == nullptr;
@@ -106,6 +106,15 @@ std::optional<Hypothesis> tell(const LogSubject& subject, const CauseRule& rule,
   return told;
 }
 
+// Whether a story of releases is one of a fault: a newer release that only works, or works better,
+// is none.
+bool tells_of_a_fault(const logs::Observations& log, const Story& story) {
+  const ToldVersions& told = story.told;
+  if (!told.fails.empty() || told.newer_breaks || told.going_back_helps) return true;
+  return log.any_of({"trouble-words", "trouble-ended", "outcome-told"}) ||
+         standing_failure(log) != nullptr || log.first_with(knowledge::Role::failure) != nullptr;
+}
+
 }  // namespace
 
 std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule& rule) {
@@ -117,7 +126,9 @@ std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule
   }
   const auto* said = first_remark(subject.log, "said:", id);
   const bool is_trouble = is_about_trouble(subject.log, id);
-  auto story = is_trouble ? tell(subject, rule, story_of(subject, id)) : std::nullopt;
+  const Story told_story = is_trouble ? story_of(subject, id) : Story{};
+  auto story =
+      tells_of_a_fault(subject.log, told_story) ? tell(subject, rule, told_story) : std::nullopt;
   if (said == nullptr && !story) return find_topic(subject, rule);
   if (!is_trouble) return std::nullopt;
   Hypothesis told = story ? *std::move(story) : make(subject, rule, *said);

@@ -14,6 +14,7 @@
 #include "findings/causes/contradiction.h"
 #include "findings/causes/outcome_words.h"
 #include "findings/causes/recovery.h"
+#include "findings/causes/told_lines.h"
 #include "findings/causes/told_topics.h"
 #include "logs/sentence.h"
 
@@ -48,8 +49,9 @@ constexpr std::array steps = {
     Tried{R"(\bexpandable_segments\b|\bPYTORCH_(?:HIP_|CUDA_)?ALLOC_CONF\b)", "fragmentation",
           "unsupported-option"},
     Tried{
-        R"(\b(?:VLLM_ROCM_USE_\w+|SGLANG_USE_AITER|AITER|hipBLASLt|TORCH_BLAS_PREFER_HIPBLASLT|ROCBLAS_USE_HIPBLASLT|flash[-_ ]?attention|flash[-_]attn|-fa\b|sage[-_ ]?attention|xformers|torch\.compile|TunableOp|PYTORCH_TUNABLEOP_ENABLED)\b)",
+        R"(\b(?:VLLM_ROCM_USE_\w+|SGLANG_USE_AITER|AITER|hipBLASLt|TORCH_BLAS_PREFER_HIPBLASLT|ROCBLAS_USE_HIPBLASLT|flash[-_ ]?attention|flash[-_]attn|sage[-_ ]?attention|xformers|torch\.compile|TunableOp|PYTORCH_TUNABLEOP_ENABLED)\b)",
         "", "unsupported-option"},
+    Tried{R"((?:^|\s)[`'"]?-fa\b)", "", "unsupported-option"},
     Tried{R"(\bDISABLE_ADDMM_(?:HIP|CUDA)_LT\b)", "unsupported-option"},
     Tried{R"(\b(?:amdgpu\.)?(?:cwsr_enable|mes)=0)", "firmware-bad"},
     Tried{R"(\b(?:amd)?ttm\.pages_limit\b|\bpages_limit\b)", "ttm-cap"},
@@ -76,9 +78,13 @@ constexpr std::array steps = {
     Tried{R"(\btorchao\b)", "", "torchao-incompatible"},
     Tried{R"(\bbitsandbytes\b)", "", "bitsandbytes-no-rocm"},
     Tried{R"(\bHSA_ENABLE_DXG_DETECTION\b)", "host-without-kfd"},
+    // Any other variable: where it works without it, or with it switched off, it was the reason.
+    Tried{
+        R"(\b(?:HSA|HIP|ROCR|ROCM|AMD|GPU|NCCL|RCCL|TORCH|PYTORCH|VLLM|SGLANG|AITER|GGML|OLLAMA|MIOPEN|TRITON|TF|XLA|JAX)(?:_[A-Z0-9]+)+)",
+        "", "unsupported-option"},
 };
 
-enum class Kind { step, with, without, good, bad, stop };
+enum class Kind { step, with, without, only, culprit, good, bad, stop };
 
 struct Word {
   Kind kind = Kind::stop;
@@ -90,11 +96,17 @@ struct Word {
 constexpr std::array others = {
     std::pair{Kind::good, denied_trouble},
     std::pair{
+        Kind::culprit,
+        R"(\b(?:was|is|were|being|be) (?:indeed |really |actually )?(?:the (?:culprit|problem|cause|reason)|to blame)\b|\b(?:is|was) what (?:breaks|broke|kills|killed)\b|\b(?:left|still set) (?:over )?(?:in|from)\b)"},
+    std::pair{
         Kind::without,
-        R"(\bwithout\b|\bunset(?:ting)?\b|\bremov(?:e|es|ed|ing)\b|\bdisabl(?:e|es|ed|ing)\b|\bdropp?(?:ed|ing)?\b|\bleav(?:e|ing) out\b|\bleft out\b|\b(?:turn|switch)(?:ed|ing)? (?:\w+ ){0,3}off\b|\boff\b|\bdelet(?:e|ed|ing)\b|\buninstall(?:ed|ing)?\b|\bnot (?:set|given|passed)\b|\binstead of\b)"},
+        R"((?:\bwithout\b|\benv -u\b|\bhid(?:e|es|den|ing)\b|\bunset(?:ting)?\b|\bremov(?:e|es|ed|ing)\b|\bdisabl(?:e|es|ed|ing)\b|\bdropp?(?:ed|ing)?\b|\bleav(?:e|ing) out\b|\bleft out\b|\b(?:turn|switch)(?:ed|ing)? off\b|\boff\b|\bdelet(?:e|ed|ing)\b|\buninstall(?:ed|ing)?\b|\bnot (?:set|given|passed)\b|\binstead of\b)(?: (?:it|that|this|them)\b)?)"},
+    std::pair{Kind::only, R"(\bonly (?:\w+ )?(?:with|when|if|under)\b)"},
     std::pair{
         Kind::with,
-        R"(\bwith\b|\bset(?:ting)?\b|\badd(?:ed|ing)?\b|\bexport(?:ed|ing)?\b|\benabl(?:e|es|ed|ing)\b|\bpass(?:ed|ing)\b|\bus(?:e|ed|ing)\b|\bafter\b|\b(?:turn|switch)(?:ed|ing)? on\b|\brais(?:e|ed|ing)\b|\bincreas(?:e|ed|ing)\b)"},
+        R"((?:\bwith\b|\bgiv(?:en|ing)\b|\bset(?:ting)?\b|\badd(?:ed|ing)?\b|\bexport(?:ed|ing)?\b|\benabl(?:e|es|ed|ing)\b|\bpass(?:ed|ing)\b|\bus(?:e|ed|ing)\b|\bafter\b|\b(?:turn|switch)(?:ed|ing)? on\b|\brais(?:e|ed|ing)\b|\bincreas(?:e|ed|ing)\b)(?: (?:it|that|this|them)\b)?)"},
+    std::pair{Kind::bad, futile},
+    std::pair{Kind::bad, R"(\b(?:does|did|will|would)(?:n['’]?t| not)(?:[.,;:)]|\s*$))"},
     std::pair{Kind::bad, trouble},
     std::pair{Kind::good, success},
     std::pair{Kind::stop, R"([.;!?](?:\s|$)|[—|]|\b(?:but|however|while|whereas|although)\b| -+ )"},
@@ -106,16 +118,24 @@ const RE2& any_word() {
     const auto add = [&](const char* one, const char* behind) {
       text += (text.size() > 4 ? "|((?:" : "((?:") + std::string(one) + ")" + behind + ")";
     };
-    for (const Tried& one : steps) add(one.pattern, R"((?:\s?=\s?[\w.:,-]*\w)?)");
+    for (const Tried& one : steps) add(one.pattern, R"((?:\s?=\s?[\w.:,-]*\w| (?:0|1|on|off)\b)?)");
     for (const auto& [kind, one] : others) add(one, "");
     return RE2(text);
   }();
   return all;
 }
 
+// "Disabling it": the step that was named last.
+bool ends_in_pronoun(const Word& word) {
+  static const RE2 pronoun(R"( (?:it|that|this|them)$)");
+  return (word.kind == Kind::with || word.kind == Kind::without) &&
+         RE2::PartialMatch(word.text, pronoun);
+}
+
 std::vector<Word> words_of(std::string_view text) {
   constexpr std::size_t groups = steps.size() + others.size();
   std::vector<Word> words;
+  std::optional<std::size_t> last;  // The step that was named last.
   std::array<re2::StringPiece, groups + 1> found;
   const re2::StringPiece whole(text.data(), text.size());
   std::size_t from = 0;
@@ -125,9 +145,13 @@ std::vector<Word> words_of(std::string_view text) {
       if (found[i + 1].data() == nullptr) continue;
       const Kind kind = i < steps.size() ? Kind::step : others[i - steps.size()].first;
       words.push_back({kind, i, std::string(found[i + 1].data(), found[i + 1].size())});
+      if (kind == Kind::step) last = words.size() - 1;
+      if (ends_in_pronoun(words.back()) && last) words.push_back(Word(words[*last]));
       break;
     }
-    const auto end = static_cast<std::size_t>(found[0].data() - whole.data()) + found[0].size();
+    auto end = static_cast<std::size_t>(found[0].data() - whole.data()) + found[0].size();
+    // "It does not." ends a sentence, too.
+    if (found[0].size() > 3 && std::string_view(".,;:)").find(text[end - 1]) != text.npos) --end;
     from = std::max(end, from + 1);
   }
   words.push_back({});
@@ -140,7 +164,7 @@ bool is_outcome(Kind kind) {
 
 // Whether the value switches it off: "X=0". A mask that is 0 names the first device.
 bool is_off(std::string_view step) {
-  static const RE2 off(R"((?i)=\s?(?:0|false|off|no|none)$)");
+  static const RE2 off(R"((?i)(?:=\s?|\s)(?:0|false|off|no|none)$)");
   return step.find("_VISIBLE_DEVICES") == std::string_view::npos &&
          RE2::PartialMatch(re2::StringPiece(step.data(), step.size()), off);
 }
@@ -161,7 +185,8 @@ bool is_left_out(const std::vector<Word>& words, std::size_t begin, std::size_t 
 
 // Whether words say that the step was taken or taken back: a value, or "with", "unset", "adding".
 bool is_tried(const std::vector<Word>& words, std::size_t begin, std::size_t at) {
-  if (words[at].text.find('=') != std::string::npos) return true;
+  static const RE2 valued(R"(=| (?:0|1|on|off)$)");
+  if (RE2::PartialMatch(words[at].text, valued)) return true;
   for (std::size_t i = begin; words[i].kind != Kind::stop; ++i) {
     if (words[i].kind == Kind::with || words[i].kind == Kind::without) return true;
   }
@@ -185,6 +210,12 @@ std::optional<bool> outcome_of(const std::vector<Word>& words, std::size_t begin
   return std::nullopt;
 }
 
+// "It only crashes with X set."
+bool fails_only_with(const std::vector<Word>& words, std::size_t begin, std::size_t at) {
+  if (at < begin + 2 || words[at - 1].kind != Kind::only) return false;
+  return words[at - 2].kind == Kind::bad;
+}
+
 // What a line tells: with the step it works, or fails; without it likewise.
 struct Told {
   bool good_with = false, bad_with = false, good_without = false, bad_without = false;
@@ -200,6 +231,13 @@ void read(const Observation& line, std::map<std::size_t, Told>& told) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i].kind == Kind::stop) begin = i + 1;
     if (words[i].kind != Kind::step) continue;
+    if (words[i + 1].kind == Kind::culprit || fails_only_with(words, begin, i)) {
+      Told& one = told[words[i].step];
+      one.good_without = true;
+      one.without = words[i].text;
+      if (one.line == nullptr) one.line = &line;
+      continue;
+    }
     const auto good = outcome_of(words, begin, i);
     // "Failed to … the video group" tells of no trial; one that failed names what was set.
     if (!good || (!*good && !is_tried(words, begin, i))) continue;
@@ -241,27 +279,21 @@ bool is_note(std::string_view line) {
   return RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), note);
 }
 
-// Whether a program wrote the line, or it was typed: its advice names settings that nobody tried.
-bool is_printed(const logs::Observations& log, const Observation& line) {
-  if (!logs::is_sentence(line.text) && !is_note(line.text)) return true;
-  return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
-    const auto role = one.signature->role;
-    const bool known = role == knowledge::Role::failure || role == knowledge::Role::noise ||
-                       role == knowledge::Role::consequence || role == knowledge::Role::command;
-    const bool certain = one.signature->origin.certainty <= knowledge::Certainty::measured;
-    return ((known && certain) || is_command(one)) && one.log == line.log && one.line == line.line;
-  });
-}
-
 }  // namespace
 
 std::vector<ToldRemedy> told_remedies(const LogSubject& subject) {
   std::map<std::size_t, Told> told;
-  for (const Observation* line : subject.log.of("remedy-told")) {
-    if (!is_printed(subject.log, *line)) read(*line, told);
+  for (const Observation* line : told_lines(subject.log, "remedy-told")) {
+    const bool is_tale = logs::is_sentence(line->text) || is_note(line->text);
+    if (is_tale && !is_printed_line(subject.log, *line)) read(*line, told);
   }
   std::vector<ToldRemedy> remedies;
   for (const auto& [place, one] : told) conclude(steps[place], one, remedies);
+  // If a change of the program brought it, the option only leads to where it is.
+  const bool is_changed = subject.log.seen("bisect-told");
+  for (ToldRemedy& one : remedies) {
+    if (is_changed && one.cause == "unsupported-option") one.cause = "framework-bug";
+  }
   std::erase_if(remedies, [&](const ToldRemedy& one) {
     return one.cause == "igpu-selected" && !has_integrated(subject);
   });

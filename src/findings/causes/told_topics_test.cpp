@@ -37,7 +37,7 @@ constexpr Topic topics[] = {
     {"rocminfo does not list the GPU with the kernel 6.8 of my distribution\n", "kernel-too-old"},
     {"The whole desktop freezes when I start the training\n", "gpu-hang"},
     {"The pod gets an OOM kill, I cannot see why: container with 8 GB\n", "cgroup-memory-limit"},
-    {"It does not use the card, pip installed the CPU version of torch\n", "wrong-wheel"},
+    {"It does not use the card, is the wheel of torch perhaps one for the CPU\n", "wrong-wheel"},
     {"Does it fail for want of PCIe atomics?\n", "pcie-atomics"},
     {"It fails in the virtual machine, maybe resizable BAR\n", "bar-too-small"},
     {"It is slow, as MIOpen does not like a home directory on NFS\n", "miopen-db"},

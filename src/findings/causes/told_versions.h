@@ -13,7 +13,7 @@
 
 namespace headroom::findings {
 
-enum class Component { rocm, torch, firmware, kernel, driver, program };
+enum class Component { rocm, torch, firmware, kernel, driver, program, other };
 
 // What is told of one component.
 struct ToldVersions {
@@ -22,6 +22,7 @@ struct ToldVersions {
   bool going_back_helps = false;
   bool newer_helps = false;
   bool newer_breaks = false;
+  bool used_to_work = false;  // At some time before; it is not told with what.
   const logs::Observation* told =
       nullptr;  // The first line of the story; nullptr if there is none.
 

@@ -130,8 +130,19 @@ TypedRun read_one(std::string_view words, ShellSettings& exported) {
   }
   std::string_view verb;
   bool is_wrapped = false;
+  bool unsets = false;  // "env -u NAME".
+  std::vector<std::string_view> left_out;
   for (const std::string_view word : split_words(words)) {
     if (ends_command(word)) break;
+    if (unsets) {
+      left_out.push_back(word);
+      unsets = false;
+      continue;
+    }
+    if (is_wrapped && run.program.empty() && (word == "-u" || word == "--unset")) {
+      unsets = true;
+      continue;
+    }
     if (run.program.empty() && verb.empty() && is_wrapper(word)) {
       is_wrapped = true;
       continue;
@@ -146,7 +157,11 @@ TypedRun read_one(std::string_view words, ShellSettings& exported) {
     }
   }
   // What stands before the command itself counts more than what was exported.
-  run.settings.insert(exported.begin(), exported.end());
+  for (const auto& setting : exported) {
+    const bool is_out =
+        std::find(left_out.begin(), left_out.end(), setting.first) != left_out.end();
+    if (!is_out) run.settings.insert(setting);
+  }
   return run;
 }
 

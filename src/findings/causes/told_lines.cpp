@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "findings/causes/told_lines.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "findings/causes/recovery.h"
+
+namespace headroom::findings {
+
+using logs::Observation;
+
+std::vector<const Observation*> told_lines(const logs::Observations& log,
+                                           std::string_view signature) {
+  const auto place = [](const Observation* one) { return std::pair(one->log, one->line); };
+  std::vector<const Observation*> lines = log.of(signature);
+  for (const Observation* sentence : log.of("sentence")) {
+    const auto same = [&](const Observation* one) { return place(one) == place(sentence); };
+    if (std::any_of(lines.begin(), lines.end(), same)) continue;
+    if (!is_printed_line(log, *sentence)) lines.push_back(sentence);
+  }
+  std::stable_sort(lines.begin(), lines.end(),
+                   [&](const auto* one, const auto* other) { return place(one) < place(other); });
+  return lines;
+}
+
+bool is_printed_line(const logs::Observations& log, const Observation& line) {
+  return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
+    if (one.log != line.log || one.line != line.line) return false;
+    const auto role = one.signature->role;
+    const bool known = role == knowledge::Role::failure || role == knowledge::Role::noise ||
+                       role == knowledge::Role::consequence || role == knowledge::Role::command;
+    const bool certain = one.signature->origin.certainty <= knowledge::Certainty::measured;
+    return (known && certain) || is_command(one);
+  });
+}
+
+}  // namespace headroom::findings
