@@ -20,6 +20,13 @@ struct Sign {
   double confidence = 0;
 };
 
+// ollama found an AMD GPU, and this build of it has nothing that could use one.
+const Observation* runners_without_rocm(const logs::Observations& log) {
+  const Observation* runners = log.last("ollama-runners");
+  if (runners == nullptr || !log.seen("ollama-gpu-accepted")) return nullptr;
+  return runners->value("runners").find("rocm") == std::string_view::npos ? runners : nullptr;
+}
+
 Sign strongest(const logs::Observations& log) {
   if (const auto* line = log.first("no-comm-backend")) {
     // "No backend type associated with device type cpu" often means a tensor that was left on the
@@ -29,6 +36,7 @@ Sign strongest(const logs::Observations& log) {
   if (const auto* line = log.first("distributed-missing")) return {line, 0.85};
   if (const auto* line = log.first("xla-backend-missing")) return {line, 0.75};
   if (const auto* line = log.first("not-compiled-with")) return {line, 0.75};
+  if (const auto* line = runners_without_rocm(log)) return {line, 0.75};
   if (const auto* line = log.first("provider-missing")) {
     // ONNX Runtime falls back to the processor, which a program may do on purpose; not one that
     // asks for AMD's provider by name.
@@ -42,6 +50,7 @@ Sign strongest(const logs::Observations& log) {
 
 std::string asked_of(const Observation& line) {
   if (line.id() == "distributed-missing") return "torch.distributed";
+  if (line.id() == "ollama-runners") return "runner for ROCm";
   for (const std::string_view name : {"asked", "name", "unknown", "kind", "support", "failed",
                                       "created", "also", "gpu_support"}) {
     if (!line.value(name).empty()) return std::string(line.value(name));
@@ -113,7 +122,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   missing.confidence = sign.confidence;
   missing.title = asked.empty() ? "This build does not have the back-end that the job needs"
                                 : fmt::format("This build has no {}, which the job needs", asked);
-  missing.reasons.emplace_back("The program itself says that it was built without it.");
+  missing.reasons.emplace_back(
+      sign.line->id() == "ollama-runners"
+          ? "The program lists its back-ends, and none of them is for AMD GPUs."
+          : "The program itself says that it was built without it.");
   missing.evidence.push_back(show(subject, *sign.line, logs::describe(*sign.line)));
   advise(*sign.line, asked, missing);
   missing.alternatives.push_back(

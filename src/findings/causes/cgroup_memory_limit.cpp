@@ -78,6 +78,9 @@ Claim find_claim(const LogSubject& subject) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const Claim claim = find_claim(subject);
   if (claim.seen == nullptr) return std::nullopt;
+  // A bare kill on another vendor's machine tells nothing about a limit.
+  constexpr double told_by_a_limit = 0.62;
+  if (subject.scene.is_foreign() && claim.sure < told_by_a_limit) return std::nullopt;
   Hypothesis limit;
   limit.confidence = claim.sure;
   limit.title = claim.title;

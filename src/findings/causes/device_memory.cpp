@@ -225,6 +225,9 @@ void add_ram(const logs::Observations& log, DeviceMemory& memory) {
     const auto kib = parse_u64(one->value("kib"));
     if (kib) keep_first(memory.ram_available, Bytes{*kib * 1024}, *one);
   }
+  for (const Observation* one : log.of("ollama-host-memory")) {
+    keep_first(memory.ram_available, amount_of(*one, "free"), *one);
+  }
   for (const Observation* one : log.of("amd-ttm-ram")) {
     if (const auto gib = number_of(*one, "gib")) {
       keep_first(memory.ram, Bytes{static_cast<std::uint64_t>(*gib * 1073741824.0)}, *one);
@@ -261,7 +264,8 @@ void add_told_sizes(const logs::Observations& log, DeviceMemory& memory) {
 }
 
 void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
-  for (const char* id : {"ggml-memory", "ollama-memory", "comfy-memory", "torch-total-memory"}) {
+  for (const char* id : {"ggml-memory", "ollama-memory", "comfy-memory", "torch-total-memory",
+                         "llama-device-memory", "llama-device-free"}) {
     for (const Observation* one : log.of(id)) {
       keep_largest(memory.job_total, amount_of(*one, "total"), *one);
       keep_first(memory.job_free, amount_of(*one, "free"), *one);

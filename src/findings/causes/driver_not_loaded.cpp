@@ -123,6 +123,8 @@ bool start_failed(const LogSubject& subject, Hypothesis& driver) {
   }
   // A missing file points to the firmware first.
   driver.confidence = file != nullptr ? 0.5 : 0.8;
+  // The module is loaded; it is the card that does not answer it.
+  if (subject.log.any_of({"vbios-stuck", "psp-ring-failed"})) driver.confidence = 0.5;
   driver.title = name.empty()
                      ? "amdgpu could not start the GPU and gave up"
                      : fmt::format("amdgpu cannot start the GPU: the firmware {} is missing", name);
@@ -147,6 +149,10 @@ bool not_there(const LogSubject& subject, Hypothesis& driver) {
   const Observation* sign = probe != nullptr ? probe : module != nullptr ? module : absent;
   if (sign == nullptr) return false;
   driver.confidence = probe != nullptr ? 0.9 : module != nullptr ? 0.8 : 0.55;
+  // What the module itself prints shows that it is there, whatever a tool says of it.
+  const bool speaks = subject.log.any_of(
+      {"amdgpu-mailbox", "amdgpu-initialized", "ring-timeout", "gpu-reset", "driver-work-blocked"});
+  if (speaks) driver.confidence = std::min(driver.confidence, 0.5);
   if (platform_of(subject).platform != Platform::native) driver.confidence = 0.25;
   driver.title = probe != nullptr    ? "The kernel refuses the module amdgpu"
                  : module != nullptr ? "The kernel module amdgpu is not loaded"

@@ -3,6 +3,7 @@
 // compiler, an error of its library, or a Python error whose innermost frame is in its own code.
 // Many better-named causes end in the same lines, so it is never sure.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "findings/causes/amounts.h"
 #include "findings/causes/causes.h"
@@ -156,6 +157,20 @@ Sign lost_by_path(const LogSubject& subject) {
           spaced};
 }
 
+// A fault in a kernel of a library that is named in it. ROCm's own libraries are left out: they are
+// no framework.
+Sign kernel_at_fault(const logs::Observations& log) {
+  static const RE2 of_library(
+      R"(aiter|fmoe|ck_tile|_ZN2ck|_ZN2at6native|flash_attn|_ZN4vllm|paged_attention|_attn_fwd|_fwd_kernel|triton_|mul_mat_|ggml)");
+  if (!log.any_of({"hsa-exception", "memory-access-fault", "gpu-page-fault"})) return {};
+  for (const Observation* one : log.of("kernel-in-flight")) {
+    if (!RE2::PartialMatch(one->text, of_library)) continue;
+    return {one, 0.5, "A kernel of the framework accesses memory that is not its own",
+            "The runtime names the kernel that was running, and it is one of the framework's."};
+  }
+  return {};
+}
+
 Sign strongest(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   if (Sign path = lost_by_path(subject); path.line != nullptr) return path;
@@ -197,6 +212,7 @@ Sign strongest(const LogSubject& subject) {
   if (const auto* line = log.first("heap-corruption")) {
     return {line, loops ? 0.4 : confidence::possible, "A library corrupted the process's memory"};
   }
+  if (Sign kernel = kernel_at_fault(log); kernel.line != nullptr) return kernel;
   if (Sign within = error_within(log); within.line != nullptr) return within;
   if (Sign own = own_symbol_missing(log); own.line != nullptr) return own;
   if (const auto* line = log.first("hip-invalid-call")) {

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 
 #include "findings/causes/amounts.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/device_memory.h"
+#include "findings/causes/free_memory_claim.h"
 #include "findings/causes/shortfall.h"
 
 namespace headroom::findings {
@@ -18,18 +18,8 @@ namespace {
 
 using logs::Observation;
 
-struct Claim {
-  double sure = 0;
-  std::string title, reason;
-  std::vector<const Observation*> lines;
-};
-
-void keep_surest(Claim& claim, Claim other) {
-  if (other.sure > claim.sure) claim = std::move(other);
-}
-
 // The driver has more, or less, memory left than the program sees.
-Claim against_driver(const LogSubject& subject, const DeviceMemory& memory) {
+FigureClaim against_driver(const LogSubject& subject, const DeviceMemory& memory) {
   if (!memory.vram_total || !memory.vram_used || memory.is_share) return {};
   auto job_free = memory.job_free;
   // What a server measured at its start is outdated when it plans.
@@ -62,28 +52,8 @@ Claim against_driver(const LogSubject& subject, const DeviceMemory& memory) {
   return {};
 }
 
-// On an APU the program's figure is the available RAM, while HIP or the driver has more.
-Claim of_available_ram(const DeviceMemory& memory) {
-  if (!memory.unified || !memory.job_free || !memory.ram_available) return {};
-  const double same = part_of(memory.job_free->amount, memory.ram_available->amount);
-  if (same < 0.98 || same > 1.02) return {};
-  std::optional<SeenAmount> real = memory.hip_free;
-  if (!real && memory.gtt_total && memory.gtt_used) {
-    real = SeenAmount{saturating_sub(memory.gtt_total->amount, memory.gtt_used->amount),
-                      memory.gtt_total->seen};
-  }
-  const Bytes believed = memory.job_free->amount;
-  if (!real || part_of(believed, real->amount) > 0.9) return {};
-  return {0.85,
-          fmt::format("{} is free, but the program takes MemAvailable, {}, as the amount",
-                      to_string(real->amount), to_string(believed)),
-          "On an integrated GPU the program reads /proc/meminfo instead of asking the driver. Page "
-          "cache and memory reserved for the GPU then look used.",
-          {memory.job_free->seen, memory.ram_available->seen, real->seen}};
-}
-
 // The program's own check says that there is too little, while HIP has more than it asks for.
-Claim of_own_check(const LogSubject& subject, const DeviceMemory& memory) {
+FigureClaim of_own_check(const LogSubject& subject, const DeviceMemory& memory) {
   const Observation* check = subject.log.first("needs-more-than-available");
   if (check == nullptr || !memory.hip_free) return {};
   const auto wanted = amount_of(*check, "wanted"), believed = amount_of(*check, "free");
@@ -114,7 +84,7 @@ bool is_same_gpu(const LogSubject& subject, const Observation& one, const Observ
 
 // ollama plans the next model with what the previous one left free, although that one has been
 // unloaded.
-Claim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
+FigureClaim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
   const Observation* start = subject.log.first("ollama-memory");
   const Observation* plan = subject.log.last("ollama-plan");
   if (start == nullptr || plan == nullptr || !is_before(*start, *plan)) return {};
@@ -141,7 +111,7 @@ Claim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
 }
 
 // ollama counts one GPU's memory twice, and differently: another release of it asks another layer.
-Claim of_two_totals(const LogSubject& subject) {
+FigureClaim of_two_totals(const LogSubject& subject) {
   const auto lines = subject.log.of("ollama-memory");
   for (const Observation* before : lines) {
     for (const Observation* after : lines) {
@@ -160,7 +130,7 @@ Claim of_two_totals(const LogSubject& subject) {
 }
 
 // ollama found the GPU, and read no memory for it.
-Claim of_no_memory(const LogSubject& subject) {
+FigureClaim of_no_memory(const LogSubject& subject) {
   const Observation* none = subject.log.first("ollama-sees-no-memory");
   if (none == nullptr) return {};
   return {0.65,
@@ -170,7 +140,7 @@ Claim of_no_memory(const LogSubject& subject) {
 }
 
 // TensorFlow asks for most of what it takes to be free, and no GPU has that much.
-Claim of_nonsense(const LogSubject& subject) {
+FigureClaim of_nonsense(const LogSubject& subject) {
   for (const Observation* one : subject.log.of("tf-alloc")) {
     const auto asked = amount_of(*one, "asked");
     if (!asked || *asked < 8192_GiB) continue;
@@ -185,7 +155,7 @@ Claim of_nonsense(const LogSubject& subject) {
 
 // HIP says that next to nothing is free, and no program, tool or message tells who has it. A card
 // in use still has pages left over; a figure like 4096 is an error code that was read as an amount.
-Claim of_nothing_free(const LogSubject& subject, const DeviceMemory& memory) {
+FigureClaim of_nothing_free(const LogSubject& subject, const DeviceMemory& memory) {
   const bool is_nothing = memory.hip_free && memory.hip_free->amount < 1_MiB;
   const bool is_held = !memory.holders.empty() || memory.vram_used || failed_allocation(subject);
   if (!is_nothing || is_held) return {};
@@ -203,30 +173,8 @@ Claim of_nothing_free(const LogSubject& subject, const DeviceMemory& memory) {
       {memory.hip_free->seen}};
 }
 
-// Whether a size is one of the larger ones that BIOSes of Strix Halo offer for the carve-out, which
-// the system's RAM lacks.
-bool is_carve_out(Bytes size) {
-  constexpr Bytes offered[] = {16_GiB, 32_GiB, 48_GiB, 64_GiB, 96_GiB};
-  return std::find(std::begin(offered), std::end(offered), size) != std::end(offered);
-}
-
-// An APU has no memory but the machine's, so a program that counts more adds up what overlaps.
-Claim of_more_than_ram(const LogSubject& subject, const DeviceMemory& memory) {
-  if (!memory.unified || !memory.job_total || !subject.scene.ram) return {};
-  // What the system counts lacks the carve-out; memory is built in steps of 8 GiB.
-  constexpr std::uint64_t step = (8_GiB).value;
-  const Bytes built_in{(subject.scene.ram->value + step - 1) / step * step};
-  if (memory.job_total->amount <= built_in || is_carve_out(memory.job_total->amount)) return {};
-  return {0.7,
-          fmt::format("The program counts {} on an APU in a machine with {}",
-                      to_string(memory.job_total->amount), to_string(*subject.scene.ram)),
-          "The program adds carve-out and GTT as on a card, and GTT's limit can be larger than the "
-          "RAM.",
-          {memory.job_total->seen}};
-}
-
 // Two figures of the program cannot both be true.
-Claim against_itself(const LogSubject& subject, const DeviceMemory& memory) {
+FigureClaim against_itself(const LogSubject& subject, const DeviceMemory& memory) {
   for (const FailedAllocation& failed : failed_allocations(subject.log)) {
     if (!failed.free || !failed.capacity || *failed.free <= *failed.capacity) continue;
     return {0.9,
@@ -252,7 +200,7 @@ Claim against_itself(const LogSubject& subject, const DeviceMemory& memory) {
 }
 
 // The server had memory for its cache, and at its own second look finds it gone.
-Claim of_planning(const LogSubject& subject, const DeviceMemory& memory) {
+FigureClaim of_planning(const LogSubject& subject, const DeviceMemory& memory) {
   const Observation* check = subject.log.first("vllm-startup-memory");
   const Observation* cache = subject.log.first("vllm-kv-memory");
   if (check == nullptr || cache == nullptr || check->line < cache->line) return {};
@@ -267,7 +215,7 @@ Claim of_planning(const LogSubject& subject, const DeviceMemory& memory) {
 }
 
 // A person read from a tool of the driver that the memory is free, which the program denies.
-Claim of_what_is_said(const LogSubject& subject, const DeviceMemory& memory) {
+FigureClaim of_what_is_said(const LogSubject& subject, const DeviceMemory& memory) {
   const Observation* said = subject.log.first("free-in-truth");
   const auto failed = failed_allocation(subject);
   const Observation* refused = failed ? failed->seen : subject.log.first("ollama-no-fit");
@@ -278,11 +226,12 @@ Claim of_what_is_said(const LogSubject& subject, const DeviceMemory& memory) {
                         : memory.job_free      ? std::optional(memory.job_free->amount)
                                                : std::nullopt;
   if (real && believed && part_of(*believed, *real) > 0.8) return {};
-  Claim claim{real && believed ? 0.68 : 0.5,
-              "The memory is said to be free, but the program says that it is not",
-              "If the driver's tools show what the report says, the program's own figure is wrong. "
-              "Only the report says so; no line shows it.",
-              {said}};
+  FigureClaim claim{
+      real && believed ? 0.68 : 0.5,
+      "The memory is said to be free, but the program says that it is not",
+      "If the driver's tools show what the report says, the program's own figure is wrong. "
+      "Only the report says so; no line shows it.",
+      {said}};
   if (real && believed) {
     claim.title = fmt::format("{} is said to be free, but the program assumes {}", to_string(*real),
                               to_string(*believed));
@@ -293,7 +242,7 @@ Claim of_what_is_said(const LogSubject& subject, const DeviceMemory& memory) {
 
 // ollama chooses how many layers the GPU gets by what it believes is free. If it kept some of them
 // from the GPU, and an allocation is refused all the same, then it believed in too much.
-Claim of_chosen_split(const LogSubject& subject) {
+FigureClaim of_chosen_split(const LogSubject& subject) {
   const Observation* refused = subject.log.first_of({"hip-oom", "ggml-oom", "ggml-error-oom"});
   const Observation* kept = subject.log.first("llama-layers-kept");
   if (refused == nullptr || kept == nullptr) return {};
@@ -310,7 +259,7 @@ Claim of_chosen_split(const LogSubject& subject) {
 }
 
 // The same program of an earlier release found room for the same job.
-Claim of_newer_release(const LogSubject& subject) {
+FigureClaim of_newer_release(const LogSubject& subject) {
   const Observation* said = subject.log.first("program-regressed");
   const Observation* refused = subject.log.first("ollama-no-fit");
   if (said == nullptr || refused == nullptr) return {};
@@ -321,7 +270,7 @@ Claim of_newer_release(const LogSubject& subject) {
           {refused, said}};
 }
 
-Claim of_refusal(const LogSubject& subject) {
+FigureClaim of_refusal(const LogSubject& subject) {
   const auto failed = failed_allocation(subject);
   if (!failed) return {};
   const Reading reading = read_figures(*failed);
@@ -340,7 +289,7 @@ Claim of_refusal(const LogSubject& subject) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   if (ran_well(subject.log)) return std::nullopt;
   const DeviceMemory memory = device_memory(subject);
-  Claim claim = against_driver(subject, memory);
+  FigureClaim claim = against_driver(subject, memory);
   keep_surest(claim, against_itself(subject, memory));
   keep_surest(claim, of_nothing_free(subject, memory));
   keep_surest(claim, of_more_than_ram(subject, memory));

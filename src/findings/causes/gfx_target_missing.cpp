@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
@@ -138,9 +140,57 @@ std::optional<Hypothesis> find_silent_end(const LogSubject& subject) {
   return missing;
 }
 
+// The targets that a build's files list, up to the next command; empty if there are not several.
+std::vector<std::string> listed_targets(const logs::Observation& list) {
+  static const RE2 target(R"((gfx[0-9a-f]{3,4})\b)");
+  std::vector<std::string> found;
+  const auto take = [&](const std::string& text) {
+    re2::StringPiece rest(text);
+    std::string gfx;
+    while (RE2::FindAndConsume(&rest, target, &gfx)) found.push_back(gfx);
+  };
+  take(list.text);
+  for (const std::string& line : list.output) {
+    const std::string_view shown = trim(line);
+    if (shown.empty() || shown.starts_with("$ ") || shown.starts_with("# ")) break;
+    take(line);
+  }
+  constexpr std::size_t several = 3;
+  return found.size() >= several ? found : std::vector<std::string>{};
+}
+
+// A build's own list of targets lacks the GPU's, and the program fails.
+std::optional<Hypothesis> find_left_out(const LogSubject& subject) {
+  const std::string gfx = subject.scene.gfx();
+  const logs::Observation* failed = subject.log.first_with(knowledge::Role::failure);
+  if (gfx.empty() || failed == nullptr) return std::nullopt;
+  for (const logs::Observation* list : subject.log.of("targets-set")) {
+    const auto targets = listed_targets(*list);
+    if (targets.empty() || std::find(targets.begin(), targets.end(), gfx) != targets.end())
+      continue;
+    NoCode code;
+    code.seen = list;
+    code.gfx = gfx;
+    code.built_for = targets;
+    Hypothesis missing;
+    missing.confidence = 0.6;
+    missing.title = fmt::format("The build makes no code for {}", describe_gpu(subject, gfx));
+    missing.reasons = {
+        fmt::format("Its list of targets is {}; {} is not in it.", join(targets, ", "), gfx)};
+    missing.evidence = {show(subject, *list, "the targets that it is built for"),
+                        show(subject, *failed, logs::describe(*failed))};
+    advise(subject, code, missing);
+    return missing;
+  }
+  return std::nullopt;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const auto code = find_no_code(subject);
-  if (!code) return find_silent_end(subject);
+  if (!code) {
+    auto left_out = find_left_out(subject);
+    return left_out ? left_out : find_silent_end(subject);
+  }
   if (!code->add_on && dropped_target(subject, code->gfx) != nullptr) return std::nullopt;
   Hypothesis missing;
   missing.confidence = code->confidence;

@@ -44,7 +44,7 @@ double confidence_of(const LogSubject& subject, const CrashSigns& signs) {
                            !subject.log.seen("gpu-reset");
     return recovered ? confidence::possible : 0.75;
   }
-  return subject.log.seen("smu-stuck") && signs.fault == nullptr ? confidence::possible : 0.4;
+  return subject.log.seen("smu-stuck") && signs.fault == nullptr ? confidence::possible : 0.36;
 }
 
 void add_alternatives(const LogSubject& subject, const CrashSigns& signs, Hypothesis& hang) {

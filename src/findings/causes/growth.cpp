@@ -110,6 +110,31 @@ std::optional<MemoryGrowth> memory_growth(const LogSubject& subject) {
   return find_memory_growth(subject.log.memory(), sizes);
 }
 
+namespace {
+
+// The allocator takes nearly the whole card for little that lives in it; nothing failed yet.
+std::optional<Hypothesis> find_cache_that_fills(const LogSubject& subject) {
+  const auto growth = memory_growth(subject);
+  if (!growth || growth->kind != GrowthKind::growing_reserved || !growth->capacity) {
+    return std::nullopt;
+  }
+  constexpr double nearly_all = 0.7, weight = 0.8;
+  if (part_of(growth->highest, *growth->capacity) < nearly_all) return std::nullopt;
+  Hypothesis cache;
+  cache.confidence = growth->sure * weight;
+  cache.title = "The allocator fills the card with memory that the job does not use";
+  cache.reasons = {describe(*growth),
+                   "Allocated memory does not grow with it, so free blocks are not used again."};
+  cache.evidence = {growth->first_line, growth->last_line};
+  cache.fix = against_fragmentation(Framework::torch);
+  cache.fix.insert(cache.fix.begin(),
+                   sentence("Run it once without PYTORCH_ALLOC_CONF and PYTORCH_HIP_ALLOC_CONF: "
+                            "options of the allocator may keep it from using blocks again."));
+  return cache;
+}
+
+}  // namespace
+
 std::optional<Hypothesis> find_leak(const LogSubject& subject) {
   const auto found = find_grown_failure(subject);
   if (!found || found->growth.kind == GrowthKind::growing_reserved) return std::nullopt;
@@ -118,7 +143,8 @@ std::optional<Hypothesis> find_leak(const LogSubject& subject) {
 
 std::optional<Hypothesis> find_growing_cache(const LogSubject& subject) {
   const auto found = find_grown_failure(subject);
-  if (!found || found->growth.kind != GrowthKind::growing_reserved) return std::nullopt;
+  if (!found) return find_cache_that_fills(subject);
+  if (found->growth.kind != GrowthKind::growing_reserved) return std::nullopt;
   Hypothesis cache;
   cache.confidence = found->sure;
   const Bytes step{static_cast<std::uint64_t>(found->growth.bytes_per_step)};

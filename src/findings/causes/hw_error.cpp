@@ -46,6 +46,10 @@ Sign strongest(const LogSubject& subject) {
     return {line, confidence::likely,
             fmt::format("{} no longer answers on the PCIe bus", gpu_at_start(subject.scene))};
   }
+  if (const auto* line = log.first("vbios-stuck")) {
+    return {line, 0.6,
+            fmt::format("{} cannot be started by its own BIOS", gpu_at_start(subject.scene))};
+  }
   if (const auto* line = log.first("pcie-uncorrected")) {
     std::string_view kind = line->value("kind");
     if (kind.empty()) kind = line->value("other");
@@ -78,7 +82,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   broken.confidence = sign.confidence;
   broken.title = std::move(sign.title);
   broken.reasons.emplace_back(
-      "The hardware's own error reporting says so. Later resets and crashes follow from it.");
+      sign.line->id() == "vbios-stuck"
+          ? "The program in the card's BIOS waits for the card's own circuits, and they do not "
+            "answer. Slot, riser and power are cheaper to rule out than the card."
+          : "The hardware's own error reporting says so. Later resets and crashes follow from it.");
   broken.evidence.push_back(show(subject, *sign.line, logs::describe(*sign.line)));
   show_some(subject,
             {"ras-uncorrectable", "gpu-bad-pages", "gpu-off-bus", "pcie-uncorrected",

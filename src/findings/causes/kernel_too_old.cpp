@@ -231,6 +231,7 @@ bool lacks_memory_query(const LogSubject& subject, Hypothesis& kernel) {
       if (follows && one->line - refused->line <= near) asked = refused;
     }
   }
+  if (asked == nullptr) asked = subject.log.first("memory-query-refused");
   const facts::Text& running = subject.scene.machine.kernel;
   const auto version = running ? facts::parse_kernel_version(*running) : std::nullopt;
   if (asked == nullptr || (version && !facts::in_range(*version, {"0", "6.0"}))) return false;

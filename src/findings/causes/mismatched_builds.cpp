@@ -91,6 +91,26 @@ std::optional<Hypothesis> find_older_compiler(const LogSubject& subject) {
   return mixed;
 }
 
+// AMD's packages need each other in one release, and apt prefers the distribution's of another one.
+std::optional<Hypothesis> find_mixed_sources(const LogSubject& subject) {
+  const Observation* unmet = subject.log.first("apt-unmet-rocm");
+  if (unmet == nullptr || unmet->value("there") == unmet->value("wanted")) return std::nullopt;
+  Hypothesis mixed = make_mismatch(subject, *unmet);
+  mixed.confidence = 0.82;
+  mixed.title = fmt::format("apt takes {} {} from another source than AMD's packages",
+                            unmet->value("package"), unmet->value("there"));
+  mixed.reasons.emplace_back(
+      "The distribution has ROCm packages of the same names. Without a pin apt prefers them, and "
+      "AMD's packages do not accept another release of their parts.");
+  mixed.fix = {
+      command("apt-cache policy rocminfo rocm-device-libs", "(which source each comes from)"),
+      command("printf 'Package: *\\nPin: release o=repo.radeon.com\\nPin-Priority: 600\\n' | sudo "
+              "tee /etc/apt/preferences.d/rocm-pin-600"),
+      sentence("Remove the distribution's packages that were installed already, then install "
+               "AMD's again.")};
+  return mixed;
+}
+
 }  // namespace
 
 std::optional<Hypothesis> find_mismatched_build(const LogSubject& subject) {
@@ -101,6 +121,7 @@ std::optional<Hypothesis> find_mismatched_build(const LogSubject& subject) {
   take_surer(find_torchvision(subject), best);
   take_surer(find_bitcode(subject), best);
   take_surer(find_older_compiler(subject), best);
+  take_surer(find_mixed_sources(subject), best);
   return best;
 }
 

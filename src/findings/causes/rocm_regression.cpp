@@ -113,22 +113,29 @@ std::optional<Hypothesis> find_upgraded(const LogSubject& subject) {
   return regression;
 }
 
+Hypothesis make_nightly(const LogSubject& subject, const Observation& frame, Evidence release) {
+  Hypothesis regression;
+  regression.confidence = confidence::possible;
+  regression.title = "A nightly build of ROCm crashes in its own runtime";
+  regression.reasons = {"The crash is inside ROCm's library, before the program does anything."};
+  regression.evidence = {show(subject, frame), std::move(release)};
+  regression.fix = {sentence("Use the release, or a nightly build from some days earlier.")};
+  return regression;
+}
+
 // ROCm's runtime itself dies, and it is a nightly build, of which any may be broken.
 std::optional<Hypothesis> find_nightly(const LogSubject& subject) {
   const Observation* frame = subject.log.first("rocm-crash-frame");
   static const RE2 nightly(R"(\+rocm(?:sdk)?\d+(?:\.\d+)*(?:a|rc)\d+)");
+  static const RE2 dated(R"(\d+\.\d+\.\d+(?:a|rc)\d+|nightly)");
   if (frame == nullptr) return std::nullopt;
+  if (subject.scene.rocm && RE2::PartialMatch(*subject.scene.rocm, dated)) {
+    return make_nightly(subject, *frame, show(subject.scene.rocm, "a nightly build"));
+  }
   for (const std::string_view id : {"torch-version", "torch-version-alone"}) {
     for (const Observation* one : subject.log.of(id)) {
       if (!RE2::PartialMatch(one->text, nightly)) continue;
-      Hypothesis regression;
-      regression.confidence = confidence::possible;
-      regression.title = "A nightly build of ROCm crashes in its own runtime";
-      regression.reasons = {
-          "The crash is inside ROCm's library, before the program does anything."};
-      regression.evidence = {show(subject, *frame), show(subject, *one, "a nightly build")};
-      regression.fix = {sentence("Use the release, or a nightly build from some days earlier.")};
-      return regression;
+      return make_nightly(subject, *frame, show(subject, *one, "a nightly build"));
     }
   }
   return std::nullopt;
@@ -139,12 +146,14 @@ std::optional<Hypothesis> find_nightly(const LogSubject& subject) {
 // fit.
 std::optional<Hypothesis> find_crash_inside(const LogSubject& subject) {
   static const RE2 inside(
-      R"(segfault at .* in (lib(?:amd_comgr|hiprtc|rocblas|hipblaslt|MIOpen|rccl)\.so[\w.]*))");
+      R"(segfault at .* in (lib(?:amd_comgr|hiprtc|rocblas|hipblaslt|MIOpen|rccl)\.so[\w.]*)|#\d+.* ((?:rocr|hip|amd)::\w+)::)");
   for (const Observation* frame : subject.log.of("rocm-crash-frame")) {
-    std::string library;
-    if (!RE2::PartialMatch(frame->text, inside, &library)) continue;
+    std::string library, space;
+    if (!RE2::PartialMatch(frame->text, inside, &library, &space)) continue;
+    if (library.empty()) library = space;
     Hypothesis regression;
-    regression.confidence = 0.55;
+    // Of the runtime, a frame may also tell of what a program gave to it.
+    regression.confidence = space.empty() ? 0.55 : 0.45;
     regression.title = fmt::format("ROCm's {} crashes", library);
     regression.reasons = {
         "The process died inside ROCm's library, in work that the program left to it. Another "

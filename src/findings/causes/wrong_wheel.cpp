@@ -123,6 +123,7 @@ Sign find_sign(const LogSubject& subject) {
   take(best, log.first("no-platform"), excused ? 0.25 : 0.6);
   take(best, torch_sees_none(subject), rocm_build ? 0.1 : 0.4);
   if (!rocm_build) take(best, log.first("torch-hip-none"), 0.9);
+  take(best, log.first("torch-cpu-printed"), 0.9);
   take(best, log.first("tensorflow-without-cuda"), 0.45);
   take(best, log.first("nvidia-packages"), rocm_build ? 0.3 : 0.5);
   if (!rocm_build) take(best, find_fetched(log), 0.6);
