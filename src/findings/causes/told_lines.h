@@ -10,7 +10,8 @@
 
 namespace headroom::findings {
 
-// Returns the sentences and the observations of `signature`, each line once, in their order.
+// Returns the sentences and the observations of `signature`, each line once, in their order; only
+// the latter of a document, which tells of many things.
 std::vector<const logs::Observation*> told_lines(const logs::Observations& log,
                                                  std::string_view signature);
 
