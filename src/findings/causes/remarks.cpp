@@ -50,7 +50,7 @@ constexpr std::string_view told_without_trouble =
 // Whether a remark may name the cause: something failed, or somebody tells that it did. A job that
 // does its work has no cause to be named.
 bool is_about_trouble(const logs::Observations& log, std::string_view cause) {
-  const bool is_told = log.any_of({"trouble-words", "trouble-ended"});
+  const bool is_told = log.any_of({"trouble-words", "trouble-ended", "outcome-told"});
   if (is_told || standing_failure(log) != nullptr) return true;
   return !names_cause(told_without_trouble, cause) &&
          log.first_with(knowledge::Role::progress) == nullptr;
