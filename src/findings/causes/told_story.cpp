@@ -61,11 +61,12 @@ Story of_releases(const LogSubject& subject, Component about, std::string_view w
       about == Component::torch ? subject.scene.torch : rocm_of(subject.scene);
   if (told.going_back_helps || told.newer_breaks || told.is_comparison()) {
     story.confidence = sure;
-  } else if (works_elsewhere(told, used) || (told.used_to_work && !told.fails.empty())) {
-    story.confidence = sure - 0.1;
-  } else if (told.newer_helps || (!used && !told.works.empty() && died_on_the_gpu(subject))) {
-    story.confidence = sure - 0.1;
+    return story;
   }
+  const bool of_old = works_elsewhere(told, used) || (told.used_to_work && !told.fails.empty());
+  const bool of_new =
+      told.newer_helps || (!used && !told.works.empty() && died_on_the_gpu(subject));
+  if (of_old || of_new) story.confidence = sure - 0.1;
   return story;
 }
 
