@@ -168,15 +168,14 @@ struct EnvAnswer {
 std::string first_lines(const EnvQuestion& question, const EnvAnswer& answer,
                         const report::Style& style) {
   if (!answer.says_something()) return "";
-  const std::string file =
-      report::file_headline(question.file, answer.services, answer.judged, style);
+  std::string file = report::file_headline(question.file, answer.services, answer.judged, style);
   if (answer.machine.empty()) return file;
   return file + report::fold("But the machine itself is " + answer.machine, "", style.width);
 }
 
 std::string answer_text(const EnvQuestion& question, const facts::Facts& facts,
                         const EnvAnswer& answer, const report::Style& style) {
-  const std::string settings = report::environment_text(question.file, facts, answer.judged, style);
+  std::string settings = report::environment_text(question.file, facts, answer.judged, style);
   if (!answer.says_something()) return settings;
   return first_lines(question, answer, style) +
          (report::has_gpu_settings(answer.judged) ? "\n" + settings : "") +
