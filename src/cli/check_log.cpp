@@ -229,9 +229,9 @@ std::string next_text(const LogQuestion& question, const Reading& reading,
                                     style);
   }
   if (diagnosis.cause.id == "job-too-big") {
-    return "\n" + report::next_line(
-                      report::for_root("headroom plan --model MODEL --gpu auto", question.root),
-                      "(which settings fit; put in your model)", style);
+    return "\n" +
+           report::next_line(report::for_root(findings::NextCommand::plan().text(), question.root),
+                             "(which settings fit; put in your model)", style);
   }
   return "\n" + report::next_line(report::for_root("headroom check", question.root),
                                   "(when you are done)", style);

@@ -6,15 +6,17 @@
 
 #include "base/shell_quote.h"
 #include "machine/user.h"
+#include "report/cause_text.h"
 
 namespace headroom::cli {
-
 namespace {
 
 // What was asked about the machine in a folder is asked on about that one: without its --root a
 // command that is typed next would answer about this machine.
 std::string with_root(std::string next, const std::vector<std::string>& words) {
-  const auto at = std::find_if(words.begin(), words.end(), [](const std::string& word) {
+  // Behind "--" stand another program's words.
+  const auto end = std::find(words.begin(), words.end(), "--");
+  const auto at = std::find_if(words.begin(), end, [](const std::string& word) {
     return word == "--root" || word.starts_with("--root=");
   });
   constexpr std::array takes = {"headroom check", "headroom fix", "headroom reclaim"};
@@ -25,13 +27,13 @@ std::string with_root(std::string next, const std::vector<std::string>& words) {
   const bool kept = std::any_of(keeps.begin(), keeps.end(), [&next](std::string_view word) {
     return next.find(word) != std::string::npos;
   });
-  if (at == words.end() || !fits || kept) return next;
+  if (at == end || !fits || kept) return next;
   const bool joined = *at != "--root";
-  if (!joined && at + 1 == words.end()) return next;
+  if (!joined && at + 1 == end) return next;
   const std::string root = joined ? at->substr(std::string_view("--root=").size()) : *(at + 1);
-  next.insert(std::min({next.find("   ("), next.find(", "), next.size()}),
-              " --root " + shell_quote(root));
-  return next;
+  // "headroom check --env FILE, or - for standard input" names its command first.
+  const std::size_t other = std::min(next.find(", or "), next.size());
+  return report::for_root(next.substr(0, other), root) + next.substr(other);
 }
 
 }  // namespace

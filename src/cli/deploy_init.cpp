@@ -146,8 +146,8 @@ int write_service_file(const std::string& what, const Context& context) {
   }
   const bool is_file =
       what.find('/') != std::string::npos || is_one_of(what, {".yaml", ".yml", ".container"});
-  const auto asked = machine::read_file(what);
-  if (is_file && !asked && asked.error().code == Errc::not_found) {
+  const auto found = machine::real_path(what);
+  if (is_file && !found && found.error().code == Errc::not_found) {
     return print_error(context,
                        {Errc::not_found,
                         fmt::format("deploy --init: expected a compose file, a quadlet or a unit, "

@@ -124,7 +124,8 @@ class Judge {
       remark.says = "Its name does not ask for ROCm, and a service on the CPU needs no GPU";
     } else if (check.answer == GateCheck::Answer::unknown) {
       remark.answer = Answer::note;
-      const bool old = check.says.starts_with("the image contains");
+      // The name shows its ROCm, so the doubt is whether that one is new enough.
+      const bool old = !parse_image_claim(name).rocm.empty();
       remark.says = old ? check.says : "Its name does not show what is in it";
       if (old) remark.advice = "choose an image of a newer ROCm, or test it with a real request";
     } else {

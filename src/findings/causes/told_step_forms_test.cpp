@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people tell of steps, settings, users and hardware, a wording each, and what tells nothing.
-#include <span>
-
-#include "findings/causes/testing.h"
+#include "findings/causes/told_forms_testing.h"
 
 namespace headroom::findings {
 namespace {
 
-using testing::diagnose;
-
-constexpr std::string_view amd = R"({"vendor": "AMD", "gpu": "RX 7900 XTX", "gfx": "gfx1100"})";
-const std::string fault =
-    "Memory access fault by GPU node-1 (Agent handle: 0x5c1) on address 0x7f0e045b3000. Reason: "
-    "Page not present or supervisor privilege.\n";
-const std::string died = "Segmentation fault (core dumped)\n";
-const std::string hang =
-    "[ 812.1] amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled seq=1, emitted seq=3\n";
-
-struct Form {
-  std::string log;
-  std::string_view cause;
-};
-
-void expect(std::span<const Form> forms) {
-  for (const Form& form : forms)
-    EXPECT_EQ(diagnose(form.log, amd).cause.id, form.cause) << form.log;
-}
+using testing::amd, testing::died, testing::expect, testing::fault, testing::Form, testing::hang;
 
 TEST(ToldStepForms, peer_to_peer) {
   const Form forms[] = {
