@@ -163,6 +163,7 @@ std::optional<int> read_words(const Options& options, Request& request, const Co
     return std::nullopt;
   }
   request.spec = options.spec.empty() ? options.job : options.spec;
+  if (request.spec.empty()) request.words = PlanFlags::to_words;
   if (!options.explain.empty()) return std::nullopt;
   Error wrong;
   if (!options.rest.empty())

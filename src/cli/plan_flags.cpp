@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "base/text.h"
 #include "machine/user_files.h"
+#include "report/plan_advice.h"
+#include "report/style.h"
 
 namespace headroom::cli {
 namespace {
@@ -150,6 +153,18 @@ void PlanFlags::add_model_by_numbers(run::JobFlags& flags) const {
   if (config.size() == 1) return;
   if (!config.contains("vocab_size") && !config.contains("features")) config["features"] = 1;
   flags.set("model.config", std::move(config), "--layers");
+}
+
+std::string PlanFlags::to_words(const estimate::Change& change) {
+  std::vector<std::string> words;
+  for (const report::Setting& one : report::settings_of(change)) {
+    const std::string key = one.table + "." + one.key;
+    const auto flag = std::find_if(job_flags.begin(), job_flags.end(),
+                                   [&](const Flag& known) { return known.key == key; });
+    if (flag == job_flags.end()) return report::to_text(change);
+    words.push_back(report::keep_whole(fmt::format("{} {}", flag->flag, one.value)));
+  }
+  return join(words, " ");
 }
 
 Result<run::JobFlags> PlanFlags::read() const {

@@ -8,6 +8,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/result.h"
+#include "estimate/change.h"
 #include "run/job_flags.h"
 
 namespace headroom::cli {
@@ -16,6 +17,9 @@ namespace headroom::cli {
 class PlanFlags {
  public:
   void add_to(CLI::App& command);
+
+  // "--checkpointing layer --offload true": settings as flags; where one has none, as a job's keys.
+  static std::string to_words(const estimate::Change& change);
 
   // The job's keys. Fails where a model is given twice.
   Result<run::JobFlags> read() const;

@@ -210,6 +210,26 @@ Diagnosis diagnose(const Subject& subject) {
   return diagnosis;
 }
 
+bool is_among_steps(const Finding& finding, const Diagnosis& diagnosis) {
+  if (!diagnosis.cause || !finding.joins_steps || finding.id == diagnosis.cause->id) return false;
+  const std::vector<Step>& steps = diagnosis.cause->fix;
+  const bool reboots = std::find(steps.begin(), steps.end(), reboot()) != steps.end();
+  // Which kernel to boot is said once: by the cause, if that is the kernel.
+  return reboots && diagnosis.cause->id != "kernel-too-old";
+}
+
+std::vector<Step> joined_steps(const Diagnosis& diagnosis) {
+  std::vector<Step> steps = diagnosis.cause->fix;
+  for (const Finding& finding : diagnosis.findings) {
+    if (!is_among_steps(finding, diagnosis)) continue;
+    for (const Step& step : finding.fix) {
+      const bool known = std::find(steps.begin(), steps.end(), step) != steps.end();
+      if (!known && !step.is_look()) insert_before_reboot(step, steps);
+    }
+  }
+  return steps;
+}
+
 int exit_code(const Diagnosis& diagnosis) {
   if (diagnosis.verdict == Verdict::unknown) return 3;
   const bool wrong =

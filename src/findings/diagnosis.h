@@ -40,6 +40,12 @@ struct Diagnosis {
 // answer.
 Diagnosis diagnose(const Subject& subject);
 
+// The steps of the cause, with those that other findings need done before the same reboot. Expects a
+// cause.
+std::vector<Step> joined_steps(const Diagnosis& diagnosis);
+// Whether joined_steps() has this finding's.
+bool is_among_steps(const Finding& finding, const Diagnosis& diagnosis);
+
 // The exit code of `headroom check`: 0 if nothing is wrong, 1 for a warning, an error or a cause, 3
 // if the machine could not be read.
 int exit_code(const Diagnosis& diagnosis);

@@ -255,6 +255,7 @@ void put_first(const Cause& found, const Diagnosis& machine, LogDiagnosis& diagn
   constexpr double if_the_log_is_silent = 0.75;
   Cause told = std::move(diagnosis.cause);
   diagnosis.cause = found;
+  diagnosis.cause.fix = joined_steps(machine);
   diagnosis.is_measured = true;
   diagnosis.verdict = machine.verdict;
   diagnosis.cause.reasons.emplace_back(
@@ -287,7 +288,7 @@ void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis) {
     diagnosis.cause.evidence.insert(diagnosis.cause.evidence.end(), found.evidence.begin(),
                                     found.evidence.end());
     // They name this machine's processes, cards and files.
-    if (!found.fix.empty()) diagnosis.cause.fix = found.fix;
+    if (!found.fix.empty()) diagnosis.cause.fix = joined_steps(machine);
   } else if (log_allows(diagnosis, found.id) && machine_explains(found, diagnosis.cause)) {
     put_first(found, machine, diagnosis);
   } else {

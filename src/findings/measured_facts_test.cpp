@@ -99,6 +99,25 @@ TEST(MeasuredFacts, memory_that_others_hold_wins_over_a_job_that_is_said_to_be_t
   }
 }
 
+TEST(MeasuredFacts, what_else_needs_the_same_reboot_is_among_the_steps) {
+  Diagnosis machine = machine_with("ttm-cap", 0.9);
+  machine.cause->fix = {sentence("Raise the limit."), reboot()};
+  Finding kernel;
+  kernel.id = "known-bad-kernel";
+  kernel.joins_steps = true;
+  kernel.fix = {sentence("Install the kernel.")};
+  machine.findings.push_back(kernel);
+  auto got = diagnose(
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 3.99 GiB. GPU 0 has a total "
+      "capacity of 62.54 GiB of which 1.20 GiB is free.\n",
+      R"({"vendor": "AMD", "gfx": "gfx1151", "ram": "125 GiB"})");
+  join_machine(machine, got);
+  ASSERT_EQ(got.cause.id, "ttm-cap");
+  const std::vector<Step> wanted = {sentence("Raise the limit."), sentence("Install the kernel."),
+                                    reboot()};
+  EXPECT_EQ(got.cause.fix, wanted);
+}
+
 TEST(MeasuredFacts, a_fault_that_brings_about_something_else_does_not_take_the_place) {
   auto got = diagnose("RuntimeError: HIP error: invalid device function\n",
                       R"({"vendor": "AMD", "gfx": "gfx1031"})");

@@ -287,6 +287,9 @@ std::vector<Fold> Unfolder::propose() const {
     for (const Reach reach : {Reach::whole_text, Reach::part}) {
       if (folds.size() == most_folds) return;
       Fold fold = make_fold(border, glue, reach);
+      // What was cut at a width goes on in pieces no wider.
+      const bool is_wider = lines_[border + 1].width(fold.depth) > fold.width;
+      if (glue != Glue::blank && is_wider) continue;
       const auto name = static_cast<std::size_t>(glue);
       if (!known.insert({fold.begin, fold.end, fold.depth, fold.width, name}).second) continue;
       rate(fold);

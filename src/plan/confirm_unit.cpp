@@ -127,7 +127,7 @@ void add_confirm_unit(Change& change, const facts::BootSetup& boot, const FixOpt
     Step step;
     step.kind = StepKind::by_hand;
     step.what = "Reboot, then check the result";
-    step.action = Instruction{"sudo headroom confirm"};
+    step.action = Instruction{std::string(confirm_by_hand)};
     change.steps.push_back(std::move(step));
     return;
   }

@@ -15,6 +15,9 @@ constexpr std::string_view confirm_unit_path = "/etc/systemd/system/headroom-con
 constexpr std::string_view confirm_unit_link =
     "/etc/systemd/system/multi-user.target.wants/headroom-confirm.service";
 
+// What a person types after the reboot where no unit does it.
+constexpr std::string_view confirm_by_hand = "sudo headroom confirm";
+
 // The text of the unit.
 std::string confirm_unit(const FixOptions& options);
 

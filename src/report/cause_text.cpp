@@ -68,26 +68,6 @@ std::string steps_text(const std::vector<findings::Step>& steps, const Style& st
   return looks.empty() ? text : text + "  To see for yourself\n" + looks;
 }
 
-bool is_among_steps(const findings::Finding& finding, const findings::Diagnosis& diagnosis) {
-  if (!diagnosis.cause || !finding.joins_steps || finding.id == diagnosis.cause->id) return false;
-  const auto& steps = diagnosis.cause->fix;
-  const bool reboots = std::find(steps.begin(), steps.end(), findings::reboot()) != steps.end();
-  // Which kernel to boot is said once: by the cause, if that is the kernel.
-  return reboots && diagnosis.cause->id != "kernel-too-old";
-}
-
-std::vector<findings::Step> steps_of(const findings::Diagnosis& diagnosis) {
-  std::vector<findings::Step> steps = diagnosis.cause->fix;
-  for (const findings::Finding& finding : diagnosis.findings) {
-    if (!is_among_steps(finding, diagnosis)) continue;
-    for (const findings::Step& step : finding.fix) {
-      const bool known = std::find(steps.begin(), steps.end(), step) != steps.end();
-      if (!known && !step.is_look()) findings::insert_before_reboot(step, steps);
-    }
-  }
-  return steps;
-}
-
 std::string cause_text(const findings::Cause& cause,
                        const std::vector<findings::Alternative>& runners_up, const Style& style) {
   std::string text = "\n" + style.bold("Root cause: " + cause.id) +

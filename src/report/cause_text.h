@@ -24,12 +24,6 @@ std::string command_line(const findings::Step& step);
 // command of one stands below it. What only shows something comes last, without a number.
 std::string steps_text(const std::vector<findings::Step>& steps, const Style& style);
 
-// The cause's steps and, before its reboot, those of a kernel or a firmware that is known to be
-// bad. Requires: there is a cause.
-std::vector<findings::Step> steps_of(const findings::Diagnosis& diagnosis);
-// Whether steps_of() has this finding's.
-bool is_among_steps(const findings::Finding& finding, const findings::Diagnosis& diagnosis);
-
 // "Root cause: ttm-cap  (95 % sure)", why, the evidence, and what else it could be.
 std::string cause_text(const findings::Cause& cause,
                        const std::vector<findings::Alternative>& runners_up, const Style& style);

@@ -122,6 +122,13 @@ bool is_of_unit(const Step& step) {
          (link != nullptr && link->path == plan::confirm_unit_link);
 }
 
+// What confirms asks the journal, where a script writes nothing.
+bool confirms(const Step& step) {
+  const auto* instruction = std::get_if<plan::Instruction>(&step.action);
+  return is_of_unit(step) ||
+         (instruction != nullptr && instruction->text == plan::confirm_by_hand);
+}
+
 // Without the unit that confirms, and without the reload that it needs.
 std::vector<Step> without_unit(const std::vector<Step>& steps) {
   std::vector<Step> kept;
@@ -130,7 +137,7 @@ std::vector<Step> without_unit(const std::vector<Step>& steps) {
     const auto* command = std::get_if<Command>(&step.action);
     const bool reload = command != nullptr && command->argv.size() == 2 &&
                         command->argv[0] == "systemctl" && command->argv[1] == "daemon-reload";
-    dropped = is_of_unit(step) || (dropped && reload);
+    dropped = confirms(step) || (dropped && reload);
     if (!dropped) kept.push_back(step);
   }
   return kept;
@@ -182,10 +189,16 @@ std::vector<std::string> places(const std::vector<Step>& steps) {
 }
 
 std::string part(std::string_view name, const std::vector<Step>& steps, const std::string& end) {
-  std::string body = "\n# Root goes only through folders that only root can write to.\n";
-  body += "expect_safe \"$backups\"";
-  for (const std::string& word : places(steps)) body += " \\\n  " + word;
-  body += "\n" + checks_first(steps) + "keep_copies\n";
+  std::string body;
+  const bool acts = std::any_of(steps.begin(), steps.end(), [](const Step& step) {
+    return !std::holds_alternative<plan::Instruction>(step.action);
+  });
+  if (acts) {
+    body += "\n# Root goes only through folders that only root can write to.\n";
+    body += "expect_safe \"$backups\"";
+    for (const std::string& word : places(steps)) body += " \\\n  " + word;
+    body += "\n" + checks_first(steps) + "keep_copies\n";
+  }
   for (const Step& step : steps) body += step_lines(step);
   return fmt::format("{}() {{{}{}\n}}\n", name, body, end);
 }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "plan/confirm_unit.h"
+
 namespace headroom::report {
 namespace {
 
@@ -54,6 +56,18 @@ TEST(ChangeScript, the_end_tells_what_is_left_to_do_by_hand) {
   made.steps = {told};
   EXPECT_THAT(to_script(made), HasSubstr("Nothing was changed."));
   EXPECT_THAT(to_script(made), Not(HasSubstr("Copies of the old files")));
+  EXPECT_THAT(to_script(made), Not(HasSubstr("\nkeep_copies\n")));  // No folder for nothing.
+}
+
+TEST(ChangeScript, the_journal_that_it_does_not_write_is_not_asked) {
+  plan::Change made = change(true);
+  made.needs_reboot = true;
+  plan::Step confirm;
+  confirm.what = "Reboot, then check the result";
+  confirm.action = plan::Instruction{std::string(plan::confirm_by_hand)};
+  made.steps.push_back(confirm);
+  EXPECT_THAT(to_script(made), Not(HasSubstr("headroom confirm")));
+  EXPECT_THAT(to_script(made), HasSubstr("headroom check"));
 }
 
 TEST(ChangeScript, a_second_part_is_chosen_by_a_word) {

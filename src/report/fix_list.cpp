@@ -105,7 +105,7 @@ std::string next_text(const std::vector<const plan::Fix*>& needed,
     }
     if (needed.empty()) {
       const std::string steps =
-          "\n" + style.bold("What to do") + "\n" + steps_text(steps_of(diagnosis), style);
+          "\n" + style.bold("What to do") + "\n" + steps_text(joined_steps(diagnosis), style);
       // Check's advice to look again when that is done would lead in a circle.
       return diagnosis.verdict == findings::Verdict::unsuitable
                  ? steps + "\n" + next_after_cause(diagnosis, facts, plain, root)

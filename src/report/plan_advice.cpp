@@ -146,40 +146,50 @@ std::string largest_text(const Plan& plan, std::size_t width) {
 
 }  // namespace
 
-std::string to_text(const Change& change) {
-  std::vector<std::string> tables;
-  const auto add = [&tables](std::string_view table, const std::vector<std::string>& keys) {
-    if (!keys.empty()) tables.push_back(fmt::format("[{}] {}", table, join(keys, ", ")));
+std::vector<Setting> settings_of(const Change& change) {
+  std::vector<Setting> settings;
+  const auto add = [&settings](std::string_view table, std::string_view key, std::string value,
+                               bool is_word) {
+    settings.push_back({std::string(table), std::string(key), std::move(value), is_word});
   };
-  std::vector<std::string> batch;
-  if (change.micro) batch.push_back(fmt::format("micro = {}", *change.micro));
-  if (change.accumulate) batch.push_back(fmt::format("accumulate = {}", *change.accumulate));
-  if (change.sequence) batch.push_back(fmt::format("sequence = {}", *change.sequence));
-  add("batch", batch);
-  std::vector<std::string> method;
-  if (change.method) method.push_back(quoted("kind", to_string(*change.method)));
-  if (change.base) method.push_back(quoted("base", to_string(*change.base)));
-  if (change.rank) method.push_back(fmt::format("rank = {}", *change.rank));
-  add("method", method);
-  std::vector<std::string> compute;
-  if (change.dtype) compute.push_back(quoted("dtype", to_string(*change.dtype)));
-  if (change.checkpointing)
-    compute.push_back(quoted("checkpointing", to_string(*change.checkpointing)));
-  if (change.attention) compute.push_back(quoted("attention", to_string(*change.attention)));
-  if (change.loss) compute.push_back(quoted("loss", to_string(*change.loss)));
+  const auto number = [&add](std::string_view table, std::string_view key, const auto& value) {
+    if (value) add(table, key, fmt::format("{}", *value), false);
+  };
+  const auto word = [&add](std::string_view table, std::string_view key, const auto& value) {
+    if (value) add(table, key, std::string(to_string(*value)), true);
+  };
+  number("batch", "micro", change.micro);
+  number("batch", "accumulate", change.accumulate);
+  number("batch", "sequence", change.sequence);
+  word("method", "kind", change.method);
+  word("method", "base", change.base);
+  number("method", "rank", change.rank);
+  word("compute", "dtype", change.dtype);
+  word("compute", "checkpointing", change.checkpointing);
+  word("compute", "attention", change.attention);
+  word("compute", "loss", change.loss);
   if (change.norm)
-    compute.push_back(
-        quoted("norm", *change.norm == estimate::NormKernel::fused ? "fused" : "eager"));
-  if (change.residual) compute.push_back(quoted("residual", to_string(*change.residual)));
-  if (change.embeddings) compute.push_back(quoted("embeddings", to_string(*change.embeddings)));
-  if (change.autocast) compute.push_back(fmt::format("autocast = {}", *change.autocast));
-  add("compute", compute);
-  std::vector<std::string> optimizer;
-  if (change.optimizer) optimizer.push_back(quoted("kind", to_string(*change.optimizer)));
-  if (change.foreach) optimizer.push_back(fmt::format("foreach = {}", *change.foreach));
-  if (change.offload) optimizer.push_back(fmt::format("offload = {}", *change.offload));
-  add("optimizer", optimizer);
-  return join(tables, " and ");
+    add("compute", "norm", *change.norm == estimate::NormKernel::fused ? "fused" : "eager", true);
+  word("compute", "residual", change.residual);
+  word("compute", "embeddings", change.embeddings);
+  number("compute", "autocast", change.autocast);
+  word("optimizer", "kind", change.optimizer);
+  number("optimizer", "foreach", change.foreach);
+  number("optimizer", "offload", change.offload);
+  return settings;
+}
+
+std::string to_text(const Change& change) {
+  std::string text, table;
+  for (const Setting& one : settings_of(change)) {
+    if (one.table != table)
+      text += fmt::format("{}[{}] ", text.empty() ? "" : " and ", one.table);
+    else
+      text += ", ";
+    table = one.table;
+    text += one.is_word ? quoted(one.key, one.value) : fmt::format("{} = {}", one.key, one.value);
+  }
+  return text;
 }
 
 std::vector<std::string> costs_of(const Change& change) {

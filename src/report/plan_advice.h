@@ -11,6 +11,15 @@
 
 namespace headroom::report {
 
+// A key of a job and its new value.
+struct Setting {
+  std::string table, key;
+  std::string value;
+  bool is_word;  // In TOML it stands in quotes.
+};
+// Those of one table stand together, in the order of a job's file.
+std::vector<Setting> settings_of(const estimate::Change& change);
+
 // "[batch] micro = 2, accumulate = 4 and [compute] checkpointing = "layer"": the settings of a
 // change, as a job names them.
 std::string to_text(const estimate::Change& change);

@@ -9,6 +9,8 @@
 
 #include "base/text.h"
 #include "facts/largest_allocation.h"
+#include "findings/memory_use.h"
+#include "plan/memory_size.h"
 #include "report/cause_text.h"
 #include "report/ladder_text.h"
 #include "report/machine_summary.h"
@@ -58,6 +60,11 @@ std::string gain(const facts::Gpu& now, const facts::Gpu& then) {
   std::string text = "It could use " + amount(after);
   if (before != nullptr && *before->limit == *after->limit) {
     text += ", as now";
+    // A limit says nothing of what others hold of it, and a reboot ends them.
+    const auto use = findings::memory_use(now);
+    if (use && use->used && findings::share(*use->used, use->capacity) >= findings::crowded_share) {
+      text += fmt::format(" when nothing holds it ({} is in use)", to_string(*use->used));
+    }
   } else if (before != nullptr) {
     text += fmt::format(" instead of {}", to_string(*before->limit));
   }
@@ -114,6 +121,12 @@ std::string next_text(const WhatIfAnswer& answer, const Style& style) {
   const auto& limit = answer.change.pages_limit.value;
   if (!limit || answer.change.words.size() != 1) {
     return next_line(for_root("headroom check", answer.root), "(shows the present state)", style);
+  }
+  const facts::Fact<Bytes>& ram = answer.prediction.facts.machine.memory.total;
+  if (ram && saturating_sub(*ram, *limit) < plan::least_left) {
+    return next_line(for_root("headroom fix ttm-cap --size max", answer.root),
+                     fmt::format("(the most that leaves the system {})", to_string(plan::least_left)),
+                     style);
   }
   const bool whole = limit->value % (1_GiB).value == 0;
   const std::string size =

@@ -72,9 +72,11 @@ Result<Change> make(const FixSubject& subject) {
   const std::string shown = folder.empty() ? fmt::format("headroom-{}", choice.gfx) : folder;
   auto commands = commands_of(choice, shown);
   if (folder.empty()) {
+    StackChoice short_choice = choice;
+    short_choice.remarks.clear();  // They stand among the notes.
     change.steps.push_back(by_hand(fmt::format("Make a folder for it:\nmkdir -p {}", shown)));
-    change.steps.push_back(by_hand(
-        fmt::format("Save this as {}/requirements.txt:\n{}", shown, requirements_of(choice))));
+    change.steps.push_back(by_hand(fmt::format("Save this as {}/requirements.txt:\n{}", shown,
+                                               requirements_of(short_choice))));
     if (!choice.environment.empty()) {
       change.steps.push_back(
           by_hand(fmt::format("Save this as {}/env:\n{}", shown, environment_of(choice))));

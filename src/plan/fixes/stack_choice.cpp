@@ -54,9 +54,8 @@ bool take_old_stack(const FixSubject& subject, const Target& target, StackChoice
   choice.python_versions = stack->python;
   choice.python = newest_python(stack->python);
   choice.pinned = true;
-  choice.remarks.push_back(fmt::format(
-      "This is the last wheel in PyTorch's ordinary lists that is known to include {}. {}.",
-      target.gfx, stack->evidence));
+  choice.remarks.push_back(
+      fmt::format("This wheel is known to include {}. {}.", target.gfx, stack->evidence));
   if (!stack->libraries.empty()) {
     choice.remarks.push_back(
         "For fine-tuning, libraries that still work with this PyTorch: pip install " +
