@@ -144,9 +144,9 @@ std::string next_of(const EnvQuestion& question, const NextStep& step, const Des
         "(what the service takes from there)", style);
   }
   if (step.takes_gpu && question.file != "-") {
-    return report::next_line("headroom deploy --init " + shell_quote(question.file),
-                             "(starts it with a test under load, and goes back if that fails)",
-                             style);
+    return report::next_line(
+        "headroom deploy --init " + shell_quote(question.file),
+        "(writes a file to fill in, with which headroom deploy starts it under test)", style);
   }
   return report::next_line(report::for_root("headroom check", question.root),
                            "(what limits this machine's GPUs)", style);
@@ -228,6 +228,9 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
     diagnosis.environment.insert(diagnosis.environment.end(), judged.begin(), judged.end());
     auto document = report::to_json(facts, diagnosis);
     document["services"] = report::services_json(services);
+    const bool says = answer.says_something();
+    document["file"] = {{"name", question.file},
+                        {"verdict", says ? report::file_verdict(services, judged) : "no-settings"}};
     context.printer.print_json_text(report::to_text(document));
   } else {
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};

@@ -13,10 +13,10 @@
 #include "cli/log_source.h"
 #include "cli/refuse_outputs.h"
 #include "estimate/explain.h"
+#include "facts/find_gpu.h"
 #include "findings/calibration.h"
 #include "findings/log_diagnosis.h"
 #include "findings/recent_changes.h"
-#include "findings/stack_advice.h"
 #include "findings/whose_log.h"
 #include "logs/log_reader.h"
 #include "machine/clock.h"
@@ -202,16 +202,6 @@ std::string with_machine(const LogQuestion& question) {
   return command + " --here";
 }
 
-// What mends this cause on the machine that was looked at: what its finding names, or another
-// stack where the installed one has no code for the GPU.
-std::optional<findings::NextCommand> mending_command(const LookedAt& machine,
-                                                     const std::string& cause) {
-  if (const auto* command = report::mending_command(machine.diagnosis, cause)) return *command;
-  const auto& ids = findings::mended_by_stack;
-  const bool of_stack = std::find(ids.begin(), ids.end(), cause) != ids.end();
-  return of_stack ? std::optional(findings::NextCommand::stack()) : std::nullopt;
-}
-
 std::string next_text(const LogQuestion& question, const Reading& reading,
                       const findings::LogDiagnosis& diagnosis, const report::Style& style) {
   using findings::Verdict;
@@ -220,18 +210,13 @@ std::string next_text(const LogQuestion& question, const Reading& reading,
     return "\n" + report::next_line(with_machine(question),
                                     "(on the machine that wrote it: looks at both)", style);
   }
-  const auto mending = mending_command(*reading.machine, diagnosis.cause.id);
-  const bool in_container = reading.machine->facts.machine.in_container();
-  if (mending) return "\n" + report::mending_line(*mending, in_container, style, question.root);
-  if (diagnosis.cause.id == "fragmentation") {
-    return "\n" + report::next_line("headroom run --allocator -- COMMAND",
-                                    "(your command, with an allocator that does not fragment)",
-                                    style);
-  }
-  if (diagnosis.cause.id == "job-too-big") {
-    return "\n" +
-           report::next_line(report::for_root(findings::NextCommand::plan().text(), question.root),
-                             "(which settings fit; put in your model)", style);
+  const LookedAt& machine = *reading.machine;
+  const auto* mending = report::mending_command(machine.diagnosis, diagnosis.cause.id);
+  const findings::NextCommand next =
+      mending != nullptr ? *mending : findings::next_of_cause(diagnosis.cause.id);
+  if (!next.text().empty()) {
+    const bool in_container = machine.facts.machine.in_container();
+    return "\n" + report::mending_line(next, in_container, style, question.root);
   }
   return "\n" + report::next_line(report::for_root("headroom check", question.root),
                                   "(when you are done)", style);
@@ -296,7 +281,9 @@ int answer_log(const LogQuestion& question, const LookedAt* machine,
   auto diagnosis = reading.diagnose(scene);
   const findings::RecentChanges changes = changes_before(reading);
   if (reading.machine != nullptr) {
-    findings::join_machine(reading.machine->diagnosis, diagnosis);
+    const LookedAt& looked = *reading.machine;
+    findings::join_machine(looked.diagnosis, diagnosis,
+                           facts::pci_of_index(looked.facts, diagnosis.gpu));
   }
   findings::calibrate(diagnosis);
   if (extent.bytes == 0 && diagnosis.cause.id == "insufficient-evidence") say_empty(diagnosis);

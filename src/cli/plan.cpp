@@ -86,7 +86,10 @@ std::vector<std::string> words_of(const Options& options) {
 // Words that begin with a dash come here only from behind "--".
 bool is_command(const Options& options) {
   if (!options.explain.empty()) return false;
-  return run::is_training_program(words_of(options)) ||
+  // Nobody names a job file by a word without a dot, and words behind it.
+  const bool is_program =
+      !options.rest.empty() && !options.job.empty() && options.job.find('.') == std::string::npos;
+  return is_program || run::is_training_program(words_of(options)) ||
          std::any_of(options.rest.begin(), options.rest.end(),
                      [](const std::string& word) { return word.starts_with('-'); });
 }

@@ -65,7 +65,7 @@ Result<void> expect_root_is_used(const estimate::Job& job, const std::string& ro
   const std::optional<std::string>& gpu = job.device.gpu;
   if (root == "/" || gpu == "auto") return {};
   return Error{Errc::invalid,
-               fmt::format("plan: --root expects --gpu auto, which takes the GPU of that machine; "
+               fmt::format("--root expects --gpu auto, which takes the GPU of that machine; "
                            "found {}",
                            gpu ? "--gpu " + *gpu : "none"),
                "add --gpu auto, or leave --root out"};

@@ -122,6 +122,12 @@ TEST(Completions, no_text_ends_its_quotes) {
   EXPECT_THAT(to_fish_completion(program), HasSubstr("-d 'How, it\\'s said'"));
 }
 
+TEST(UsageError, an_option_in_front_of_its_command_is_moved_behind_it) {
+  const Error option = Program().error_of({"prog", "--size", "work", "x"});
+  EXPECT_EQ(option.message, "work: --size stands behind the command's name");
+  EXPECT_EQ(option.next, "prog work --size x");
+}
+
 TEST(UsageError, a_misspelt_word_is_answered_with_the_nearest) {
   const Error command = Program().error_of({"prog", "wrok", "x"});
   EXPECT_EQ(command.message, "there is no command \"wrok\"; did you mean work?");

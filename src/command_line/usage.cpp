@@ -79,11 +79,26 @@ Error no_command(const CLI::App& app, const Words& rest, const Words& words) {
                       commands_of(app), words, help + " lists the commands");
 }
 
+// What stands before the command's name, behind it.
+Words with_options_behind(Words words, const std::string& command) {
+  const auto name = std::find(words.begin(), words.end(), command);
+  if (words.empty() || name == words.end()) return words;
+  std::rotate(words.begin() + 1, name, name + 1);
+  return words;
+}
+
 // An option that does not exist. The command line with the one that was meant is offered only where
 // it would be understood: not where that one takes a value and none was typed behind it.
 Error unknown_option(const std::string& front, const std::string& found, const Command& command,
                      const Words& words, const std::string& help) {
-  const std::string what = fmt::format("{}there is no option {}", front, option_name(found));
+  const Words known = names_of(command);
+  const std::string typed = option_name(found);
+  if (!front.empty() && std::find(known.begin(), known.end(), typed) != known.end()) {
+    const std::string own = front.substr(0, front.find(':'));
+    return {Errc::invalid, fmt::format("{}{} stands behind the command's name", front, typed),
+            shell_line(with_options_behind(words, own))};
+  }
+  const std::string what = fmt::format("{}there is no option {}", front, typed);
   Error error = unknown_word(what, found, names_of(command), words, help);
   const auto meant = nearest(found.substr(0, found.find('=')), names_of(command));
   const auto place = std::find(words.begin(), words.end(), found);

@@ -270,7 +270,8 @@ Result<YamlNode> parse_compose(const EditTarget& target, std::string_view text) 
 Result<std::string> edit_compose(const EditTarget& target, std::string text, const TypedSet& set) {
   HEADROOM_TRY(const Settings now, read_compose(target, text));
   Editor editor(target, std::move(text));
-  if (set.image) HEADROOM_CHECK(editor.set_value("image", scalar(*set.image)));
+  // No name of an image has a dollar sign: one is a variable of compose's.
+  if (set.image) HEADROOM_CHECK(editor.set_value("image", yaml_scalar(*set.image)));
   for (const auto& [name, value] : set.environment)
     HEADROOM_CHECK(editor.set_variable(name, value));
   const auto add = [&](const std::string& key, const std::vector<std::string>& wanted,

@@ -169,6 +169,13 @@ TEST(ComposeEdit, single_values_change_and_nothing_else) {
   EXPECT_EQ(edited(compose(), a_compose, set), wanted);
 }
 
+TEST(ComposeEdit, an_image_keeps_its_variables) {
+  TypedSet set;
+  set.image = "ghcr.io/ml:${VERSION:-release}";
+  EXPECT_NE(edited(compose(), a_compose, set).find("ghcr.io/ml:${VERSION:-release}"),
+            std::string::npos);
+}
+
 TEST(ComposeEdit, what_is_not_there_is_added_to_the_service) {
   TypedSet set;
   set.devices = {"/dev/kfd", "/dev/dri"};

@@ -77,14 +77,33 @@ bool uses_rocm(const GateInput& input) {
          (is_for_rocm(*input.candidate) || is_given(*input.candidate, "/dev/kfd"));
 }
 
+// What makes a service ask for a GPU that it cannot use, before what to use instead.
+Cause saying_what_asks(Cause cause, const GateInput& input) {
+  if (!input.candidate || !uses_rocm(input)) return cause;
+  const bool by_image = is_for_rocm(*input.candidate);
+  const bool by_devices = is_given(*input.candidate, "/dev/kfd");
+  std::string_view text =
+      "Its image is a build for ROCm: set the build for the CPU, usually the tag without rocm.";
+  if (by_devices) {
+    text = by_image ? "Its image is a build for ROCm, and it is given /dev/kfd: set the build for "
+                      "the CPU, and remove the devices, or the key extends that brings them."
+                    : "Its image does not ask for ROCm, but it is given /dev/kfd: remove that from "
+                      "its devices, or the key extends that brings it.";
+  }
+  cause.fix.insert(cause.fix.begin(), sentence(std::string(text)));
+  return cause;
+}
+
 GateCheck check_gpu(const GateInput& input) {
   const findings::Diagnosis& diagnosis = input.diagnosis;
   using findings::Verdict;
   if (diagnosis.verdict == Verdict::no_gpu) return refused("GPU", no_gpu(input));
   const bool bad = diagnosis.verdict == Verdict::unsuitable || diagnosis.verdict == Verdict::broken;
-  if (bad && diagnosis.cause) return refused("GPU", *diagnosis.cause);
+  if (bad && diagnosis.cause) return refused("GPU", saying_what_asks(*diagnosis.cause, input));
   const findings::Suitability* best = best_of(diagnosis);
-  if (best != nullptr && best->level == findings::Level::no) return refused("GPU", unsuited(*best));
+  if (best != nullptr && best->level == findings::Level::no) {
+    return refused("GPU", saying_what_asks(unsuited(*best), input));
+  }
   if (best == nullptr || diagnosis.verdict == Verdict::unknown) {
     return unknown(
         "GPU", "headroom does not know whether the GPU is suitable; the smoke test will show it");

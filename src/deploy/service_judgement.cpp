@@ -28,6 +28,13 @@ const Elsewhere* refused_place(const DescribedService& service) {
   return place == service.elsewhere.end() ? nullptr : &*place;
 }
 
+const Elsewhere* unread_base(const DescribedService& service) {
+  const auto base =
+      std::find_if(service.elsewhere.begin(), service.elsewhere.end(),
+                   [](const Elsewhere& one) { return one.is_base() && !one.refused; });
+  return base == service.elsewhere.end() ? nullptr : &*base;
+}
+
 // The GPU that decides if nothing here can run ROCm: every one of them is unsuited.
 const findings::Suitability* unsuited(const findings::Diagnosis& diagnosis) {
   const findings::Suitability* worst = nullptr;
@@ -52,7 +59,10 @@ class Judge {
     add(misplaced(service));
     add(broken_place(service));
     // Where the GPU is nothing to it, only whether its file can be read matters.
-    if (!concerns_a_gpu(service)) return judged;
+    if (!concerns_a_gpu(service)) {
+      add(unread(service));
+      return judged;
+    }
     add(image(service));
     add(devices(service));
     add(memory(service));
@@ -119,7 +129,8 @@ class Judge {
     if (check.answer == GateCheck::Answer::refused) {
       remark.answer = Answer::misfits;
       remark.says = "It " + check.says.substr(name.size() + 1);
-      remark.advice = "choose an image of a ROCm build that supports this GPU";
+      remark.advice = no_gpu_for_rocm() ? for_cpu(service, name)
+                                        : "choose an image of a ROCm build that supports this GPU";
     } else if (check.answer == GateCheck::Answer::unknown && no_gpu_for_rocm()) {
       remark.says = "Its name does not ask for ROCm, and a service on the CPU needs no GPU";
     } else if (check.answer == GateCheck::Answer::unknown) {
@@ -220,11 +231,16 @@ class Judge {
     return remark;
   }
 
-  static const Elsewhere* unread_base(const DescribedService& service) {
-    const auto base =
-        std::find_if(service.elsewhere.begin(), service.elsewhere.end(),
-                     [](const Elsewhere& one) { return one.is_base() && !one.refused; });
-    return base == service.elsewhere.end() ? nullptr : &*base;
+  // Nothing that was read concerns a GPU; what was not may.
+  static std::optional<ServiceRemark> unread(const DescribedService& service) {
+    const Elsewhere* base = unread_base(service);
+    if (base == nullptr) return std::nullopt;
+    return ServiceRemark{
+        "devices", "", Answer::note,
+        fmt::format("It extends {}, which was not read and may give it a GPU's devices",
+                    place_of(*base)),
+        base->can_be_read() ? "name the file by its path instead of -, so that headroom reads it"
+                            : "look at that file, too: headroom check --env FILE"};
   }
 
   static std::string place_of(const Elsewhere& one) {
@@ -304,8 +320,8 @@ std::vector<ServiceJudgement> judge_services(const std::vector<DescribedService>
   Judge judge(facts, diagnosis, tables);
   std::vector<ServiceJudgement> judged;
   for (const DescribedService& service : services) {
-    const bool refused = refused_place(service) != nullptr;
-    if (concerns_a_gpu(service) || refused) judged.push_back(judge.judge(service));
+    const bool is_open = refused_place(service) != nullptr || unread_base(service) != nullptr;
+    if (concerns_a_gpu(service) || is_open) judged.push_back(judge.judge(service));
   }
   return judged;
 }

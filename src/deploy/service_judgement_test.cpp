@@ -191,6 +191,18 @@ TEST(ServiceJudgement, devices_that_an_unread_file_may_give_are_no_misfit) {
   EXPECT_EQ(judged[0].remarks[3].value, "hwaccel.yml (extends), .env (env_file)");
 }
 
+TEST(ServiceJudgement, what_an_unread_file_may_give_is_a_doubt) {
+  const auto judged = judge(
+      "services:\n"
+      "  ml:\n"
+      "    image: photos:cpu\n"
+      "    extends: {file: hwaccel.yml, service: rocm}\n",
+      with_gpu("gfx90c", findings::Level::no));
+  EXPECT_THAT(answers(judged), ElementsAre("ml devices note"));
+  EXPECT_THAT(judged[0].remarks[0].says, HasSubstr("the service rocm of hwaccel.yml"));
+  EXPECT_THAT(judged[0].remarks[0].advice, HasSubstr("by its path"));
+}
+
 TEST(ServiceFile, what_is_no_name_to_extend_is_said_and_not_guessed) {
   const auto services = read_service_file("compose.yaml",
                                           "include: [other.yml]\n"

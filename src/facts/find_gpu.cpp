@@ -75,4 +75,12 @@ Result<std::vector<const Gpu*>> find_gpus(const Facts& facts, std::string_view w
                ""};
 }
 
+std::string pci_of_index(const Facts& facts, std::optional<std::uint64_t> hip_index) {
+  for (const Gpu& gpu : facts.gpus) {
+    const auto& own = gpu.connection.hip_index;
+    if (hip_index && own && *own == *hip_index) return gpu.pci;
+  }
+  return "";
+}
+
 }  // namespace headroom::facts

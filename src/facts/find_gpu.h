@@ -2,6 +2,9 @@
 // Which of a machine's GPUs a person means by a word.
 #pragma once
 
+#include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,5 +18,8 @@ namespace headroom::facts {
 // Pointers into `facts`. Fails with invalid, naming those that are there, where none is meant or
 // several have that name; the error's next command is left to the caller.
 Result<std::vector<const Gpu*>> find_gpus(const Facts& facts, std::string_view word);
+
+// The PCI address of the GPU that has this HIP index; empty where it is not known.
+std::string pci_of_index(const Facts& facts, std::optional<std::uint64_t> hip_index);
 
 }  // namespace headroom::facts

@@ -40,8 +40,8 @@ struct Diagnosis {
 // answer.
 Diagnosis diagnose(const Subject& subject);
 
-// The steps of the cause, with those that other findings need done before the same reboot. Expects a
-// cause.
+// The steps of the cause, with those that other findings need done before the same reboot. Expects
+// a cause.
 std::vector<Step> joined_steps(const Diagnosis& diagnosis);
 // Whether joined_steps() has this finding's.
 bool is_among_steps(const Finding& finding, const Diagnosis& diagnosis);

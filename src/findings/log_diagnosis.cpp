@@ -7,12 +7,14 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/choice.h"
 #include "findings/causes/conclusions.h"
 #include "findings/causes/contradiction.h"
 #include "findings/causes/growth.h"
 #include "findings/causes/recovery.h"
+#include "findings/causes/shortfall.h"
 #include "findings/causes/telltale.h"
 #include "logs/describe.h"
 
@@ -139,6 +141,26 @@ void add_remedy_of_tensor(LogDiagnosis& diagnosis) {
                                                   tensor.removed_by.front())));
 }
 
+bool sets_a_mask(const Scene& scene) {
+  static const std::set<std::string_view> masks = {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
+                                                   "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"};
+  return std::any_of(scene.settings.begin(), scene.settings.end(),
+                     [](const facts::Setting& one) { return masks.contains(one.name); });
+}
+
+// What its message says of room and of the GPU: "GPU 1 has a total capacity of …".
+void note_failed_allocation(const LogSubject& subject, LogDiagnosis& diagnosis) {
+  const auto failed = failed_allocation(subject);
+  if (!failed) return;
+  diagnosis.was_refused_with_room = read_figures(*failed).shortfall == Shortfall::refused_with_room;
+  constexpr std::string_view label = ". GPU ";
+  const std::string& text = failed->seen->text;
+  const std::size_t at = text.find(label);
+  if (at == std::string::npos || sets_a_mask(subject.scene)) return;
+  const std::string_view rest = std::string_view(text).substr(at + label.size());
+  diagnosis.gpu = parse_u64(rest.substr(0, rest.find(' ')));
+}
+
 struct Answer {
   std::string_view id;
   Hypothesis hypothesis;
@@ -189,6 +211,7 @@ LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule*
   diagnosis.cause = make_cause(answer.id, answer.hypothesis);
   diagnosis.verdict = verdict_of(diagnosis.cause.id);
   const logs::Observation* killed = subject.log.first("host-oom-kill");
+  note_failed_allocation(subject, diagnosis);
   diagnosis.is_of_host = killed != nullptr && rests_on(answer.hypothesis, *killed);
   fill_runners_up(candidates, answer.hypothesis, diagnosis);
   add_consequences(candidates, diagnosis);
@@ -202,18 +225,22 @@ LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule*
 
 namespace {
 
+// nullptr: no log shows this cause.
+const CauseRule* rule_of(std::string_view cause) {
+  const auto& rules = cause_rules();
+  const auto rule = std::find_if(rules.begin(), rules.end(),
+                                 [&](const CauseRule* one) { return one->id == cause; });
+  return rule == rules.end() ? nullptr : *rule;
+}
+
 bool is_standing(std::string_view cause) {
-  for (const CauseRule* rule : cause_rules()) {
-    if (rule->id == cause) return rule->is_standing;
-  }
-  return false;
+  const CauseRule* rule = rule_of(cause);
+  return rule != nullptr && rule->is_standing;
 }
 
 bool brings_about(std::string_view cause, std::string_view sign) {
-  for (const CauseRule* rule : cause_rules()) {
-    if (rule->id == cause) return names_cause(rule->explains, sign);
-  }
-  return false;
+  const CauseRule* rule = rule_of(cause);
+  return rule != nullptr && names_cause(rule->explains, sign);
 }
 
 // Whether the log leaves room for the machine's cause. A program's own mistake, which nearly any
@@ -225,9 +252,26 @@ bool log_allows(const LogDiagnosis& diagnosis, std::string_view found) {
 }
 
 // Whether what was measured can have to do with what ran out: no limit of a GPU's memory makes the
-// machine's RAM run out, and to raise one would make it worse.
+// machine's RAM run out, and to raise one would make it worse; and none refuses a request for which
+// there is room.
 bool is_of_that_memory(const Cause& found, const LogDiagnosis& diagnosis) {
+  if (diagnosis.was_refused_with_room &&
+      names_cause("ttm-cap gttsize-cap uma-carveout-small vram-held-by-other vram-orphaned",
+                  found.id)) {
+    return false;
+  }
   return !diagnosis.is_of_host || names_cause("cgroup-memory-limit limit-above-ram", found.id);
+}
+
+// What other GPUs need is not the log's: there somebody's work may be ended for nothing.
+std::vector<Step> steps_for(const Diagnosis& machine, const std::string& gpu) {
+  Diagnosis one = machine;
+  one.cause->fix.clear();
+  for (const Finding& finding : machine.findings) {
+    if (finding.id != machine.cause->id || finding.gpu != gpu) continue;
+    one.cause->fix.insert(one.cause->fix.end(), finding.fix.begin(), finding.fix.end());
+  }
+  return joined_steps(one.cause->fix.empty() ? machine : one);
 }
 
 // Whether what was measured on the machine explains what the log shows, and is the better answer.
@@ -250,12 +294,13 @@ bool machine_explains(const Cause& found, const Cause& told) {
 }
 
 // Puts the machine's cause in the place of the log's, which becomes what it brought about.
-void put_first(const Cause& found, const Diagnosis& machine, LogDiagnosis& diagnosis) {
+void put_first(const Cause& found, const Diagnosis& machine, const std::string& gpu,
+               LogDiagnosis& diagnosis) {
   // The failure may also have a reason that neither shows.
   constexpr double if_the_log_is_silent = 0.75;
   Cause told = std::move(diagnosis.cause);
   diagnosis.cause = found;
-  diagnosis.cause.fix = joined_steps(machine);
+  diagnosis.cause.fix = steps_for(machine, gpu);
   diagnosis.is_measured = true;
   diagnosis.verdict = machine.verdict;
   diagnosis.cause.reasons.emplace_back(
@@ -276,7 +321,7 @@ void put_first(const Cause& found, const Diagnosis& machine, LogDiagnosis& diagn
 
 }  // namespace
 
-void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis) {
+void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis, const std::string& gpu) {
   if (!machine.cause || !is_of_that_memory(*machine.cause, diagnosis)) return;
   const Cause& found = *machine.cause;
   if (found.id == diagnosis.cause.id) {
@@ -288,14 +333,19 @@ void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis) {
     diagnosis.cause.evidence.insert(diagnosis.cause.evidence.end(), found.evidence.begin(),
                                     found.evidence.end());
     // They name this machine's processes, cards and files.
-    if (!found.fix.empty()) diagnosis.cause.fix = joined_steps(machine);
+    if (!found.fix.empty()) diagnosis.cause.fix = steps_for(machine, gpu);
   } else if (log_allows(diagnosis, found.id) && machine_explains(found, diagnosis.cause)) {
-    put_first(found, machine, diagnosis);
+    put_first(found, machine, gpu, diagnosis);
   } else {
     const double left = std::min(found.confidence, 1 - diagnosis.cause.confidence);
     add_runner_up(diagnosis.runners_up, {found.id, left, "headroom check"}, diagnosis.cause.id);
   }
   settle_shares(diagnosis);
+}
+
+NextCommand next_of_cause(std::string_view cause) {
+  const CauseRule* rule = rule_of(cause);
+  return rule == nullptr || rule->next == nullptr ? NextCommand() : rule->next();
 }
 
 int exit_code(const LogDiagnosis& diagnosis) {

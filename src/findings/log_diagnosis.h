@@ -34,6 +34,10 @@ struct LogDiagnosis {
   std::optional<MemoryGrowth> growth;         // What figures over steps say; nothing if too few.
   bool is_measured = false;  // The cause was found on the machine, and is not the logs'.
   bool is_of_host = false;   // What ran out is the machine's RAM: the kernel ended a process.
+  // By the program's own figures more was free than it asked for, and was refused.
+  bool was_refused_with_room = false;
+  // The HIP index of the GPU whose memory ran out, where the log says it and no mask.
+  std::optional<std::uint64_t> gpu;
 };
 
 // Confidences are the rules' weights; calibrate() makes shares of them.
@@ -42,8 +46,13 @@ LogDiagnosis diagnose_logs(const LogSubject& subject);
 LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule* const> rules);
 
 // Adds what was found on the machine that wrote the logs. If its root cause is the same as the
-// logs', it supports it; otherwise it is a runner-up.
-void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis);
+// logs', it supports it; otherwise it is a runner-up. `gpu`: the PCI address of the GPU that the
+// log means, for which alone steps are given; empty: it is not known.
+void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis, const std::string& gpu = {});
+
+// What to type next on the machine that wrote the log, where no finding there mends this cause;
+// none for most causes.
+NextCommand next_of_cause(std::string_view cause);
 
 // 0 for a healthy log, 1 for any other answer.
 int exit_code(const LogDiagnosis& diagnosis);

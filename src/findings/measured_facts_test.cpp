@@ -99,6 +99,43 @@ TEST(MeasuredFacts, memory_that_others_hold_wins_over_a_job_that_is_said_to_be_t
   }
 }
 
+TEST(MeasuredFacts, no_limit_refuses_a_request_for_which_there_is_room) {
+  auto got = diagnose(
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 3.99 GiB. GPU 0 has a total "
+      "capacity of 62.54 GiB of which 57.30 GiB is free. Of the allocated memory 120.00 MiB is "
+      "allocated by PyTorch, and 8.00 MiB is reserved by PyTorch but unallocated.\n",
+      R"({"vendor": "AMD", "gfx": "gfx1151"})");
+  const std::string told = got.cause.id;
+  join_machine(machine_with("ttm-cap", 0.95), got);
+  EXPECT_EQ(got.cause.id, told);
+  EXPECT_NE(got.cause.id, "ttm-cap");
+}
+
+TEST(MeasuredFacts, steps_are_for_the_gpu_that_the_log_names) {
+  Diagnosis machine = machine_with("vram-held-by-other", 0.9);
+  for (const char* pci : {"0000:03:00.0", "0000:06:00.0"}) {
+    Finding finding;
+    finding.id = "vram-held-by-other";
+    finding.gpu = pci;
+    finding.fix = {sentence(std::string("End what holds ") + pci)};
+    machine.findings.push_back(finding);
+    machine.cause->gpus.emplace_back(pci);
+    machine.cause->fix.push_back(finding.fix.front());
+  }
+  const auto steps_of = [&](std::string_view log, const std::string& pci) {
+    auto got = diagnose(log, R"({"vendor": "AMD"})");
+    join_machine(machine, got, pci);
+    EXPECT_EQ(got.cause.id, "vram-held-by-other");
+    return got;
+  };
+  const auto one = steps_of(small_request, "0000:06:00.0");
+  EXPECT_EQ(one.gpu, 0U);
+  EXPECT_EQ(one.cause.fix, std::vector<Step>{machine.findings[1].fix.front()});
+  EXPECT_EQ(steps_of(small_request, "").cause.fix.size(), 2U);
+  const std::string masked = "HIP_VISIBLE_DEVICES=1\n" + std::string(small_request);
+  EXPECT_EQ(steps_of(masked, "").gpu, std::nullopt);
+}
+
 TEST(MeasuredFacts, what_else_needs_the_same_reboot_is_among_the_steps) {
   Diagnosis machine = machine_with("ttm-cap", 0.9);
   machine.cause->fix = {sentence("Raise the limit."), reboot()};

@@ -24,6 +24,10 @@ NextCommand NextCommand::stack() {
   return {Does::guide, "headroom fix stack"};
 }
 
+NextCommand NextCommand::allocator() {
+  return {Does::run, "headroom run --allocator -- COMMAND"};
+}
+
 NextCommand NextCommand::reclaim() {
   return {Does::reclaim, "headroom reclaim"};
 }

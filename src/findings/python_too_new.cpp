@@ -42,7 +42,7 @@ std::vector<Finding> find(const Subject& subject) {
                         show(gpu->gfx, "the target is " + *gpu->gfx)};
     finding.fix = {sentence(fmt::format(
         "Make an environment with Python 3.{}: uv venv --python 3.{}", *newest, *newest))};
-    finding.next = NextCommand::check("--python .venv");
+    finding.next = NextCommand::stack();
     findings.push_back(std::move(finding));
   }
   return findings;

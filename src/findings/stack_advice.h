@@ -26,7 +26,7 @@ std::vector<Step> wheels_for_override(const knowledge::GpuTables& tables, const 
 // The findings and causes which say that what is installed does not serve this GPU, so that another
 // stack does (`headroom fix stack`).
 inline constexpr std::array<std::string_view, 5> mended_by_stack = {
-    "wrong-wheel", "gfx-target-missing", "gfx-target-dropped", "python-too-new",
+    "wrong-wheel", "gfx-target-missing", "gfx-target-dropped", "python-version-unsupported",
     "rocm-version-mismatch"};
 
 // Adds what is missing or untested although wheels carry the target; for most targets nothing.

@@ -92,6 +92,7 @@ Advisory read_advisory(TableReader& row) {
     row.wrong("cause", "a root cause exactly where the effect is bad");
   }
   advisory.happens = row.text("happens");
+  row.read("price", advisory.price);
   row.read("do", advisory.to_do);
   advisory.origin = read_origin(row);
   row.refuse_unknown();

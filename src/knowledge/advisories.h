@@ -61,6 +61,7 @@ struct Advisory {
   Effect effect = Effect::note;
   std::string cause;  // An id of docs/causes.md; empty unless the effect is bad.
   std::string happens;
+  std::string price;  // What the cure asks for besides, in a few words; empty: nothing.
   std::vector<std::string> to_do;
   Origin origin;
 };

@@ -110,6 +110,13 @@ std::string mending_line(const findings::NextCommand& command, bool in_container
   if (command.guides()) {
     return next_line(text, "(how to set up a PyTorch that has code for this GPU)", style);
   }
+  if (command.runs()) {
+    return next_line(command.text(), "(your command, with an allocator that does not fragment)",
+                     style);
+  }
+  if (command.plans()) {
+    return next_line(text, "(which settings fit; put in your model)", style);
+  }
   if (!command.can_be_undone() && !in_container) {
     return next_line(text, "(who holds the memory, and the command that gets it back)", style);
   }

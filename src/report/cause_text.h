@@ -36,8 +36,8 @@ const findings::NextCommand* mending_command(const findings::Diagnosis& diagnosi
 // `root` then names. "/" is this machine.
 std::string for_root(const std::string& command, const std::string& root);
 
-// The line that names it, with what it does for this reader: in a container `fix` changes nothing,
-// and `reclaim` prints what to type on the host.
+// The line that names the command, with what it does for this reader: in a container `fix` changes
+// nothing, and `reclaim` prints what to type on the host.
 std::string mending_line(const findings::NextCommand& command, bool in_container,
                          const Style& style, const std::string& root = "/");
 

@@ -125,8 +125,7 @@ bool is_of_unit(const Step& step) {
 // What confirms asks the journal, where a script writes nothing.
 bool confirms(const Step& step) {
   const auto* instruction = std::get_if<plan::Instruction>(&step.action);
-  return is_of_unit(step) ||
-         (instruction != nullptr && instruction->text == plan::confirm_by_hand);
+  return is_of_unit(step) || (instruction != nullptr && instruction->text == plan::confirm_by_hand);
 }
 
 // Without the unit that confirms, and without the reload that it needs.

@@ -92,7 +92,8 @@ std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, co
   std::string text;
   if (!diagnosis.cause->fix.empty()) {
     const auto* command = mending_command(diagnosis, diagnosis.cause->id);
-    text = "\n" + style.bold(steps_title(command)) + "\n" + steps_text(joined_steps(diagnosis), style);
+    text =
+        "\n" + style.bold(steps_title(command)) + "\n" + steps_text(joined_steps(diagnosis), style);
   }
   return text + "\n" + next_after_cause(diagnosis, facts, style, root);
 }

@@ -51,10 +51,11 @@ bool is_misfit(const ServiceRemark& remark) {
   return remark.answer == ServiceRemark::Answer::misfits;
 }
 
-// Whether an image has code for the GPU: its name does not say.
+// Whether an image has code for the GPU, which its name does not say; whether a file that was not
+// read gives the service a GPU.
 bool is_doubt(const ServiceRemark& remark) {
-  return remark.about == "image" && remark.answer == ServiceRemark::Answer::note &&
-         !remark.advice.empty();
+  return (remark.about == "image" || remark.about == "devices") &&
+         remark.answer == ServiceRemark::Answer::note && !remark.advice.empty();
 }
 
 using Selects = bool (*)(const ServiceRemark&);
@@ -83,6 +84,10 @@ std::string parts_that(const std::vector<deploy::ServiceJudgement>& services, Se
     parts.push_back(list_about(service) + of);
   }
   return join(parts, "; ");
+}
+
+bool is_dangerous(const Judgement& one) {
+  return one.verdict == KnobVerdict::dangerous;
 }
 
 // "HSA_XNACK, ttm.pages_limit and 2 more" of the settings that are asked for.
@@ -114,6 +119,16 @@ std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
   return fit(text, style.width);
 }
 
+std::string_view file_verdict(const std::vector<deploy::ServiceJudgement>& services,
+                              const std::vector<findings::Judgement>& settings) {
+  if (deploy::has_misfit(services)) return "does-not-fit";
+  if (std::any_of(settings.begin(), settings.end(), is_dangerous)) return "dangerous";
+  if (!with_those_alone(services, is_doubt).empty()) return "not-certain";
+  return std::any_of(settings.begin(), settings.end(), findings::should_change)
+             ? "settings-to-change"
+             : "ok";
+}
+
 std::string file_headline(const std::string& file,
                           const std::vector<deploy::ServiceJudgement>& services,
                           const std::vector<findings::Judgement>& settings, const Style& style) {
@@ -121,22 +136,22 @@ std::string file_headline(const std::string& file,
   const auto say = [&](const std::string& answer, const std::string& what) {
     return fold(name + what, answer + ": ", style.width);
   };
-  const std::string danger = names_of(
-      settings, [](const Judgement& one) { return one.verdict == KnobVerdict::dangerous; });
-  const std::string wrong = parts_that(services, is_misfit);
-  if (!wrong.empty()) {
-    return say(style.red("does not fit"),
-               ": " + wrong + (danger.empty() ? "" : "; and dangerous: " + danger));
+  const std::string danger = names_of(settings, is_dangerous);
+  const std::string_view verdict = file_verdict(services, settings);
+  if (verdict == "does-not-fit") {
+    return say(style.red("does not fit"), ": " + parts_that(services, is_misfit) +
+                                              (danger.empty() ? "" : "; and dangerous: " + danger));
   }
-  if (!danger.empty()) return say(style.red("dangerous"), ": " + danger);
-  const std::string open = parts_that(services, is_doubt);
-  if (!open.empty()) return say(style.yellow("not certain"), ": " + open);
-  const std::string change = names_of(settings, findings::should_change);
-  if (change.empty()) {
+  if (verdict == "dangerous") return say(style.red("dangerous"), ": " + danger);
+  if (verdict == "not-certain") {
+    return say(style.yellow("not certain"), ": " + parts_that(services, is_doubt));
+  }
+  if (verdict == "ok") {
     return say(style.green("ok"), ": headroom found nothing that does not fit this machine");
   }
   return say(style.yellow("settings to change"),
-             ": " + change + (services.empty() ? "" : "; otherwise its services fit this machine"));
+             ": " + names_of(settings, findings::should_change) +
+                 (services.empty() ? "" : "; otherwise its services fit this machine"));
 }
 
 std::string misfits_text(const std::vector<deploy::ServiceJudgement>& services,

@@ -16,7 +16,10 @@ namespace headroom::report {
 // One paragraph for each service; empty where there is none.
 std::string services_text(const std::vector<deploy::ServiceJudgement>& services,
                           const Style& style);
-// The answer about a file in a line, before all else: what of its services does not fit this
+// "does-not-fit", "dangerous", "not-certain", "settings-to-change" or "ok", the first that holds.
+std::string_view file_verdict(const std::vector<deploy::ServiceJudgement>& services,
+                              const std::vector<findings::Judgement>& settings);
+// The same in a line with what it is about, before all else: what of its services does not fit this
 // machine, which settings are dangerous, or else which should change.
 std::string file_headline(const std::string& file,
                           const std::vector<deploy::ServiceJudgement>& services,

@@ -124,9 +124,9 @@ std::string next_text(const WhatIfAnswer& answer, const Style& style) {
   }
   const facts::Fact<Bytes>& ram = answer.prediction.facts.machine.memory.total;
   if (ram && saturating_sub(*ram, *limit) < plan::least_left) {
-    return next_line(for_root("headroom fix ttm-cap --size max", answer.root),
-                     fmt::format("(the most that leaves the system {})", to_string(plan::least_left)),
-                     style);
+    return next_line(
+        for_root("headroom fix ttm-cap --size max", answer.root),
+        fmt::format("(the most that leaves the system {})", to_string(plan::least_left)), style);
   }
   const bool whole = limit->value % (1_GiB).value == 0;
   const std::string size =

@@ -78,6 +78,16 @@ Error place_error(Error error, const JobFlags& flags, const std::string& name) {
   // Who typed an option knows no keys of a file: neither that it is about nor those of the advice.
   const std::string key = error.key + ": ";
   if (error.message.starts_with(key)) error.message.erase(0, key.size());
+  // "write kind = "lora"" of a file is "write --method lora" of its flag.
+  const std::string assignment = error.key.substr(error.key.rfind('.') + 1) + " = \"";
+  if (const auto at = error.next.find(assignment); at != std::string::npos) {
+    const auto end = error.next.find('"', at + assignment.size());
+    if (end != std::string::npos) {
+      const std::string value =
+          error.next.substr(at + assignment.size(), end - at - assignment.size());
+      error.next.replace(at, end + 1 - at, flag->second + " " + value);
+    }
+  }
   constexpr std::string_view capacity = "device.capacity = \"16GiB\"";
   if (const auto at = error.next.find(capacity); at != std::string::npos) {
     error.next.replace(at, capacity.size(), "--capacity 16GiB");

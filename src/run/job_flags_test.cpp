@@ -17,6 +17,14 @@ TEST(PlaceError, of_a_flags_key_begins_with_the_flag) {
   EXPECT_EQ(place_error(error, batch_flag(), "job.toml").message, "--batch: expected 1");
 }
 
+TEST(PlaceError, what_to_write_is_written_as_the_flag) {
+  JobFlags flags;
+  flags.set("method.kind", "lroa", "--method");
+  const Error error =
+      Error{Errc::invalid, "expected lora", "write kind = \"lora\""}.at("method.kind");
+  EXPECT_EQ(place_error(error, flags, "").next, "write --method lora");
+}
+
 TEST(PlaceError, of_another_key_begins_with_the_file) {
   const Error error = Error{Errc::invalid, "expected 1", "write 1"}.at("batch.global");
   EXPECT_EQ(place_error(error, batch_flag(), "job.toml").message,

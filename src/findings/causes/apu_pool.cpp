@@ -118,7 +118,9 @@ std::optional<ApuPool> apu_pool(const LogSubject& subject) {
   read_projection(subject.log, pool);
   if (memory.ram)
     pool.ram = memory.ram->amount;
-  else if (subject.scene.ram) {
+  else if (subject.scene.measured != nullptr && subject.scene.measured->machine.memory.total) {
+    pool.ram = *subject.scene.measured->machine.memory.total;  // MemTotal is without the carve-out.
+  } else if (subject.scene.ram) {
     pool.ram = saturating_sub(*subject.scene.ram, pool.carve_out.value_or(Bytes{}));
   }
   return pool;

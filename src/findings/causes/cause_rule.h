@@ -67,6 +67,8 @@ struct CauseRule {
   // True if it holds of the GPU and the release whatever else is the case. Another cause may come
   // before it and does not bring it about: it is shown as what else it might be.
   bool is_standing = false;
+  // What to type next on the machine, where no finding there names a command for this cause.
+  NextCommand (*next)() = nullptr;
   std::optional<Hypothesis> (*find)(const LogSubject&) = nullptr;
 };
 

@@ -79,6 +79,7 @@ constinit const CauseRule fragmentation_cause = {
         "would be enough.",
     .fix = "Use an allocator that moves pages or packs blocks, or settings that split blocks less.",
     .explains = "job-too-big vram-held-by-other app-bug framework-bug crash-loop",
+    .next = &NextCommand::allocator,
     .find = find,
 };
 

@@ -222,6 +222,7 @@ constinit const CauseRule gfx_target_dropped_cause = {
     .fix = "Install the stack that still includes it, and pin that version.",
     .explains = "app-bug crash-loop framework-bug gfx-target-missing gpu-unsupported gpu-hang",
     .is_standing = true,
+    .next = &NextCommand::stack,
     .find = find,
 };
 

@@ -245,6 +245,7 @@ constinit const CauseRule gfx_target_missing_cause = {
         "be set with "
         "HSA_OVERRIDE_GFX_VERSION.",
     .explains = "app-bug crash-loop framework-bug gpu-hang",
+    .next = &NextCommand::stack,
     .find = find,
 };
 

@@ -213,6 +213,7 @@ constinit const CauseRule job_too_big_cause = {
         "use it there.",
     .fix = "Make the job smaller, split it, or use a larger GPU.",
     .explains = "app-bug framework-bug crash-loop",
+    .next = &NextCommand::plan,
     .find = find,
 };
 

@@ -110,6 +110,25 @@ TEST(Fragmentation, the_old_wording_gives_the_idle_part_by_subtraction) {
   EXPECT_EQ(diagnosis.cause.id, "fragmentation");
 }
 
+TEST(Fragmentation, a_request_that_would_fit_packed_is_no_proof_of_a_job_too_big) {
+  const auto fails = [](std::string_view asked, std::string_view free, std::string_view allocated,
+                        std::string_view idle) {
+    return diagnose("torch.OutOfMemoryError: HIP out of memory. Tried to allocate " +
+                    std::string(asked) + " GiB. GPU 0 has a total capacity of 23.98 GiB of which " +
+                    std::string(free) + " GiB is free. Of the allocated memory " +
+                    std::string(allocated) + " GiB is allocated by PyTorch, and " +
+                    std::string(idle) + " GiB is reserved by PyTorch but unallocated.\n");
+  };
+  const auto room = fails("2.00", "1.00", "20.00", "2.50");
+  EXPECT_EQ(room.cause.id, "fragmentation");
+  EXPECT_GE(confidence_of(room, "job-too-big"), 0.2);
+  // Nearly full: the next request would have failed.
+  const auto nearly = fails("1.00", "0.50", "21.50", "1.60");
+  EXPECT_EQ(nearly.cause.id, "job-too-big");
+  EXPECT_LE(nearly.cause.confidence, 0.8);
+  EXPECT_GE(confidence_of(nearly, "fragmentation"), 0.2);
+}
+
 TEST(Fragmentation, a_little_idle_memory_is_none) {
   const auto diagnosis = diagnose(
       "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 200.00 MiB. GPU 0 has a total "

@@ -183,6 +183,7 @@ constinit const CauseRule python_version_unsupported_cause = {
     .fix = "Make a virtual environment with a Python that the wheels exist for.",
     .explains = "missing-library app-bug wrong-wheel",
     .any_vendor = true,
+    .next = &NextCommand::stack,
     .find = find,
 };
 

@@ -55,6 +55,7 @@ constinit const CauseRule rocm_version_mismatch_cause = {
         "stands for the interface. The loader does not find the library, or symbols are missing.",
     .fix = "Use packages for one ROCm release only, and rebuild extensions against it.",
     .explains = "missing-library app-bug framework-bug crash-loop",
+    .next = &NextCommand::stack,
     .find = find,
 };
 

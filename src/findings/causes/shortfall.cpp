@@ -83,6 +83,14 @@ Reading weigh_shares(const FailedAllocation& failed) {
   }
   // The job would not have fitted even alone on the card.
   const bool never_fits = own + *failed.asked > saturating_sub(capacity, overhead(capacity));
+  if (idle_would_do && !never_fits && idle_part >= 0.04 && idle_part > other_part) {
+    // Packed, the request would have fitted, and little beyond it: a job that nearly fills the card
+    // may have failed at the next one.
+    const bool nearly_full = own_part >= 0.88;
+    const double pieces = nearly_full ? 0.35 : 0.5, need = nearly_full ? 0.55 : 0.4;
+    return nearly_full ? Reading{Shortfall::own_need, need, sum, Shortfall::fragmented, pieces}
+                       : Reading{Shortfall::fragmented, pieces, sum, Shortfall::own_need, need};
+  }
   const bool crowded = other_part >= 0.2 || (other_part >= 0.1 && own_part < 0.5);
   if (crowded && !(never_fits && other_part < 0.3)) {
     // Without the process's own total, some of it may belong to the job.

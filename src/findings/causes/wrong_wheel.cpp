@@ -337,6 +337,7 @@ constinit const CauseRule wrong_wheel_cause = {
     .explains =
         "app-bug bitsandbytes-no-rocm crash-loop framework-bug missing-library driver-not-loaded "
         "backend-unavailable unsupported-option",
+    .next = &NextCommand::stack,
     .find = find,
 };
 

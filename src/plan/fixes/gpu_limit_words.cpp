@@ -154,22 +154,21 @@ void add_words(const LimitStory& story, const SizeChoice& choice, Change& change
                                        to_string(largest->bytes), largest->why));
   }
   change.notes.push_back(
-      fmt::format("{}.page_pool_size gets the same value, so that pages which jobs give back are "
-                  "kept for the next job. Otherwise its default, half of the RAM, would remain.",
+      fmt::format("{}.page_pool_size gets the same value: pages that jobs give back are kept for "
+                  "the next one.",
                   module));
   if (story.drops_gttsize) {
     change.notes.push_back(
-        fmt::format("amdgpu.gttsize is removed. It is deprecated, and without it GTT follows "
-                    "{}.pages_limit. --keep-gttsize leaves it.",
+        fmt::format("amdgpu.gttsize is deprecated and is removed: GTT then follows {}.pages_limit. "
+                    "--keep-gttsize leaves it.",
                     module));
   }
   note_other_module(story.machine, change);
   const std::string carve_out =
       story.now.vram_total ? fmt::format(", now {},", to_string(*story.now.vram_total)) : "";
   change.notes.push_back(fmt::format(
-      "Leave the BIOS carve-out (UMA frame buffer){} as it is, because it comes from the same RAM. "
-      "If you enlarge it by {} or more, there is less RAM than this limit promises, and the kernel "
-      "kills processes when a job uses all of it. To enlarge it, run headroom undo first.",
+      "Leave the BIOS carve-out (UMA frame buffer){} as it is: it comes from the same RAM. Run "
+      "headroom undo before you enlarge it by {} or more; else the kernel may kill processes.",
       carve_out, to_string(choice.left)));
 }
 
