@@ -84,24 +84,15 @@ std::string fallback_words(BootFallback fallback) {
   return "";
 }
 
+// The lines themselves come with --apply, which knows the change's name.
 std::string fallback_text(const Change& change, const Style& style) {
   if (change.fallback == BootFallback::not_needed) return "";
-  std::string text = heading("If the machine does not boot", "", style);
-  const auto lines = ways_back(change, "ID");
-  const bool saved = change.fallback == BootFallback::by_hand && !lines.empty();
-  text += fold(fallback_words(change.fallback) +
-                   (saved ? " Save these lines somewhere else before you reboot:" : ""),
-               "  ", style.width);
-  bool names_change = false;
-  for (const std::string& line : lines) {
-    names_change = names_change || line.find("ID") != std::string::npos;
-    text += fold(printable(line), "  - ", style.width);
-  }
-  if (names_change) {
-    text +=
-        fold("ID is the change's name: --apply prints these lines with it.", "  - ", style.width);
-  }
-  return text;
+  const std::string_view told = change.rescue.empty()
+                                    ? ""
+                                    : " --apply prints the lines that help then: save them "
+                                      "somewhere else before you reboot.";
+  return heading("If the machine does not boot", "", style) +
+         fold(fallback_words(change.fallback) + std::string(told), "  ", style.width);
 }
 
 std::string next_text(const Change& change, const facts::Facts& now, const Style& style) {

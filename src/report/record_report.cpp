@@ -269,9 +269,12 @@ std::string applied_to_text(const Record& record, const Style& style) {
     for (const std::string& note : change.notes) text += note_text(note, style);
   } else {
     const auto lines = ways_back(change, record.id);
-    if (!lines.empty()) text += "\n" + style.bold("If the machine does not boot") + "\n";
+    if (!lines.empty()) {
+      text += "\n" + style.bold("If the machine does not boot") +
+              "\n  Save these lines somewhere else before you reboot:\n";
+    }
     for (const std::string& sentence : lines) {
-      text += fold(printable(sentence), "  ", style.width);
+      text += fold(printable(sentence), "  - ", style.width);
     }
   }
   text += fmt::format("\nNext: {}\n",

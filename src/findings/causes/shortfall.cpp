@@ -87,7 +87,7 @@ Reading weigh_shares(const FailedAllocation& failed) {
     // Packed, the request would have fitted, and little beyond it: a job that nearly fills the card
     // may have failed at the next one.
     const bool nearly_full = own_part >= 0.88;
-    const double pieces = nearly_full ? 0.35 : 0.5, need = nearly_full ? 0.55 : 0.4;
+    const double pieces = nearly_full ? 0.25 : 0.5, need = nearly_full ? 0.55 : 0.4;
     return nearly_full ? Reading{Shortfall::own_need, need, sum, Shortfall::fragmented, pieces}
                        : Reading{Shortfall::fragmented, pieces, sum, Shortfall::own_need, need};
   }
