@@ -136,6 +136,25 @@ void add_observation(Scene& scene, const Observation& seen, const GpuTables& tab
   }
 }
 
+// An index for ROCm was named, and what runs later calls itself a build for another vendor or for
+// the CPU: nothing was installed from there.
+void drop_index_alone(const logs::Observations& log, Scene& scene) {
+  const Observation* built = log.last("cuda-build");
+  if (built == nullptr || !scene.torch_rocm) return;
+  const auto is_source = [&](const Observation* one) {
+    return one->log_name == scene.torch_rocm.source().path &&
+           static_cast<int>(one->line) == scene.torch_rocm.source().line;
+  };
+  const auto named = log.of("torch-wheel-index");
+  if (std::none_of(named.begin(), named.end(), is_source)) return;
+  const auto is_behind = [&](const Observation* one) {
+    return one->log == built->log && one->line > built->line;
+  };
+  // It may be the remedy, named behind the line that shows the wrong build.
+  if (std::any_of(named.begin(), named.end(), is_behind)) return;
+  scene.torch_rocm = Text();
+}
+
 constexpr std::string_view told_card = "card-told";
 
 // A card that is only mentioned may be another machine's, unless nothing else names a GPU, or only
@@ -322,6 +341,7 @@ Scene make_scene(const logs::Observations& log, const facts::Stated& stated,
   for (const Observation& seen : log.all()) {
     if (seen.id() != told_card) add_observation(scene, seen, tables, readers);
   }
+  drop_index_alone(log, scene);
   add_agents(scene, log, tables);
   add_outputs(scene, log);
   choose_vram(scene);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "findings/causes/backends_listed.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/program_flow.h"
 #include "logs/describe.h"
@@ -27,7 +28,8 @@ const Observation* runners_without_rocm(const logs::Observations& log) {
   return runners->value("runners").find("rocm") == std::string_view::npos ? runners : nullptr;
 }
 
-Sign strongest(const logs::Observations& log) {
+Sign strongest(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
   if (const auto* line = log.first("no-comm-backend")) {
     // "No backend type associated with device type cpu" often means a tensor that was left on the
     // CPU.
@@ -45,14 +47,23 @@ Sign strongest(const logs::Observations& log) {
     return {line, !goes_on_after(log, *line) ? 0.85 : by_name ? 0.75 : 0.4};
   }
   if (const auto* line = log.first("operator-without-backend")) return {line, confidence::possible};
-  return {};
+  const BackendSign listed = find_no_amd_backend(subject);
+  return {listed.line, listed.confidence};
+}
+
+// Whether the program's files or its own lists show it, and not a message of a failure.
+bool is_of_files(const Observation& line) {
+  return line.id() == "program-backends-listed" || line.id() == "offload-asked" ||
+         line.id() == "providers-asked" || line.id() == "ollama-cpu-only";
 }
 
 std::string asked_of(const Observation& line) {
   if (line.id() == "distributed-missing") return "torch.distributed";
   if (line.id() == "ollama-runners") return "runner for ROCm";
+  if (is_of_files(line)) return "back-end for AMD GPUs";
+  if (!line.value("gpu_support").empty()) return "GPU support";
   for (const std::string_view name : {"asked", "name", "unknown", "kind", "support", "failed",
-                                      "created", "also", "gpu_support"}) {
+                                      "created", "also"}) {
     if (!line.value(name).empty()) return std::string(line.value(name));
   }
   return {};
@@ -107,13 +118,23 @@ void advise(const Observation& line, const std::string& asked, Hypothesis& missi
     }
     return;
   }
+  if (line.id() == "ollama-cpu-only" || line.text.find("ollama") != std::string::npos) {
+    missing.fix = {
+        sentence_with("See whether its files for ROCm are there",
+                      "ls /usr/lib/ollama /usr/local/lib/ollama"),
+        sentence("If no folder rocm is there, install ollama's package for ROCm: ollama-rocm "
+                 "(Arch), ollama-linux-amd64-rocm.tar.zst beside the other archive, or the image "
+                 "ollama/ollama:rocm."),
+        sentence("Or use Vulkan: OLLAMA_VULKAN=1 ollama serve")};
+    return;
+  }
   missing.fix = {
       sentence(fmt::format("Install or build the program with {}, or use a back-end that it has.",
                            asked.empty() ? "the back-end" : asked))};
 }
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
-  const Sign sign = strongest(subject.log);
+  const Sign sign = strongest(subject);
   if (sign.line == nullptr) return std::nullopt;
   const std::string asked = asked_of(*sign.line);
   const facts::Fact<Vendor>& vendor = subject.scene.vendor;
@@ -123,7 +144,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   missing.title = asked.empty() ? "This build does not have the back-end that the job needs"
                                 : fmt::format("This build has no {}, which the job needs", asked);
   missing.reasons.emplace_back(
-      sign.line->id() == "ollama-runners"
+      sign.line->id() == "ollama-cpu-only"
+          ? "ROCm lists the GPU, and the server takes the CPU without saying why. That is what it "
+            "does without its files for ROCm."
+      : sign.line->id() == "ollama-runners" || is_of_files(*sign.line)
           ? "The program lists its back-ends, and none of them is for AMD GPUs."
           : "The program itself says that it was built without it.");
   missing.evidence.push_back(show(subject, *sign.line, logs::describe(*sign.line)));

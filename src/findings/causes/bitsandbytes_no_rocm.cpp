@@ -53,7 +53,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (const Observation* on = work_after(subject.log, *seen)) {
     speak_against(bits, 0.3, show(subject, *on, "the program continues without it"));
   }
-  if (const Observation* built = built_for_another(subject.log, backend)) {
+  const Observation* built = built_for_another(subject.log, backend);
+  const bool misread = built != nullptr && is_misread(subject, *built, backend);
+  if (built != nullptr && !misread) {
     speak_against(bits, 0.5, show(subject, *built, "it has a library, for another ROCm"));
   }
   const bool symbol = seen->text.find("undefined symbol") != std::string::npos;
@@ -66,6 +68,14 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
              : "bitsandbytes chooses its library by the ROCm release that torch was built for, and "
                "this wheel has none for it. The library for the CPU or CUDA does not help here.");
   bits.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
+  if (misread) {
+    bits.title = fmt::format("bitsandbytes looks for {}, and its library is {}", backend,
+                             built->value("built"));
+    bits.reasons = {
+        "It was built for the release in use, and computes another name from that release's "
+        "number."};
+    bits.evidence.push_back(show(subject, *built, "the library that is there"));
+  }
   if (subject.scene.torch_rocm) {
     bits.evidence.push_back(show(subject.scene.torch_rocm, "what torch was built for"));
   }
@@ -79,6 +89,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                   gfx.empty() ? "gfx…" : gfx)),
               sentence("Or choose the library of a near release: export BNB_ROCM_VERSION=72"),
               look("python -m bitsandbytes", "(shows which library it uses)")};
+  if (misread) {
+    bits.fix.insert(bits.fix.begin(),
+                    sentence(fmt::format("Name the library that is there: export "
+                                         "BNB_ROCM_VERSION={}",
+                                         built->value("built").substr(4))));
+  }
   bits.alternatives = {
       {"rocm-version-mismatch", 0.1, "python -m bitsandbytes"},
       {"wrong-wheel", amd ? 0.1 : 0.4, "python3 -c \"import torch; print(torch.version.hip)\""}};

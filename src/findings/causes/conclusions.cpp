@@ -8,6 +8,7 @@
 
 #include "base/require.h"
 #include "base/text.h"
+#include "findings/causes/backends_listed.h"
 #include "findings/causes/collective_signs.h"
 #include "findings/causes/contradiction.h"
 #include "findings/causes/missing_evidence.h"
@@ -103,7 +104,7 @@ bool is_healthy(const LogSubject& subject) {
   if (standing_failure(subject.log) != nullptr) return false;
   // A person who ends a job, or writes a remark into its log, had a reason.
   if (subject.log.seen("said-to-hang") || is_at_work(subject.log)) return false;
-  if (test_without_result(subject.log) != nullptr) return false;
+  if (test_without_result(subject.log) != nullptr || chose_cpu(subject) != nullptr) return false;
   if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   // Harmless lines alone do not clear a report of trouble.

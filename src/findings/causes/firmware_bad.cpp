@@ -100,6 +100,35 @@ std::optional<Hypothesis> find_by_chip(const LogSubject& subject, const CrashSig
   return bad;
 }
 
+// The kernel takes a firmware file from updates/ before the distribution's own, and AMD's package
+// of drivers puts its files there. They stay when the distribution's are mended.
+std::optional<Hypothesis> find_shadowed(const LogSubject& subject, const CrashSigns& signs) {
+  const logs::Observation* shadow = subject.log.first("firmware-shadowed");
+  if (shadow == nullptr || (signs.scheduler == nullptr && signs.stopped == nullptr)) {
+    return std::nullopt;
+  }
+  const logs::Observation& stopped = signs.scheduler != nullptr ? *signs.scheduler : *signs.stopped;
+  Hypothesis bad;
+  bad.confidence = signs.scheduler != nullptr ? 0.75 : 0.6;
+  bad.title = "The GPU runs firmware of a driver package, not the distribution's";
+  bad.reasons = {
+      "The kernel looks for firmware under /lib/firmware/updates first. Files that "
+      "amdgpu-dkms-firmware left there hide those of linux-firmware, however new these are.",
+      "What stopped is the part of the GPU that this firmware runs."};
+  bad.evidence = {show(subject, stopped, logs::describe(stopped)),
+                  show(subject, *shadow, logs::describe(*shadow))};
+  bad.fix = {sentence_with("See which file is older", "ls -l /lib/firmware/updates/amdgpu | head; "
+                                                      "ls -l /lib/firmware/amdgpu | head"),
+             command("sudo apt purge amdgpu-dkms-firmware",
+                     "(or, if the driver package is needed, install its newest release)"),
+             command("sudo update-initramfs -u", "(it contains a copy; then reboot)"),
+             look("sudo cat /sys/kernel/debug/dri/*/amdgpu_firmware_info | grep -E 'MES|MEC|SMC'",
+                  "(the versions that run)")};
+  bad.alternatives.push_back(
+      {"gpu-hang", 0.25, "sudo grep MES /sys/kernel/debug/dri/*/amdgpu_firmware_info; uname -r"});
+  return bad;
+}
+
 // The driver gave up because a firmware file is missing.
 std::optional<Hypothesis> find_missing_file(const LogSubject& subject) {
   const logs::Observation* file = subject.log.first("firmware-load-failed");
@@ -164,6 +193,7 @@ std::optional<Hypothesis> find_any(const LogSubject& subject) {
   const CrashSigns signs = find_crash_signs(subject.log);
   if (signs.of_gpu() != nullptr) {
     if (auto known = find_known(subject, signs, *signs.of_gpu())) return known;
+    if (auto shadowed = find_shadowed(subject, signs)) return shadowed;
     if (auto usual = find_by_chip(subject, signs)) return usual;
   } else if (const auto* died = subject.log.first("gpu-crash");
              died != nullptr && subject.log.seen("mes-firmware")) {

@@ -8,9 +8,12 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "facts/kernel_text.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/contradiction.h"
 #include "findings/causes/crash_signs.h"
 #include "findings/causes/gpu_code.h"
+#include "findings/causes/told_story.h"
 #include "findings/stack_advice.h"
 #include "logs/describe.h"
 
@@ -38,7 +41,9 @@ void add_near_targets(const NoCode& code, const Target& target, Hypothesis& miss
 // Whether the program is PyTorch, as far as its paths and messages tell.
 bool is_of_torch(const LogSubject& subject, const NoCode& code) {
   const std::string& line = code.seen->text;
-  return subject.scene.torch || subject.scene.torch_rocm ||
+  const facts::Text& framework = subject.scene.framework;
+  const bool is_stated = framework && to_lower(*framework).find("torch") != std::string::npos;
+  return is_stated || subject.scene.torch || subject.scene.torch_rocm ||
          subject.log.any_of({"traceback", "python-exception"}) ||
          line.find("packages/torch") != std::string::npos;
 }
@@ -93,7 +98,8 @@ void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) 
                              code.gfx.empty() ? "gfx…" : code.gfx))};
     return;
   }
-  if (code.seen->id().starts_with("ollama")) {
+  if (code.seen->id().starts_with("ollama") ||
+      subject.log.any_of({"ollama-settings", "ollama-cpu-only"})) {
     missing.fix = {
         sentence("Use a newer ollama, or run it with Vulkan: OLLAMA_VULKAN=1 ollama serve")};
   } else if (is_of_torch(subject, code)) {
@@ -185,6 +191,20 @@ std::optional<Hypothesis> find_left_out(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// The line in which somebody tells that an older release than the one in use works on this card:
+// then it is not code for the card that is missing.
+const logs::Observation* told_to_work_with_older(const LogSubject& subject) {
+  const facts::Text& used = rocm_of(subject.scene);
+  const auto release = used ? facts::parse_kernel_version(*used) : std::nullopt;
+  if (!release) return nullptr;
+  const Story story = story_of(subject, "rocm-regression");
+  for (const std::string& one : story.told.works) {
+    const auto works = facts::parse_kernel_version(one);
+    if (works && *works < *release) return story.told.told;
+  }
+  return nullptr;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const auto code = find_no_code(subject);
   if (!code) {
@@ -204,6 +224,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const bool is_disguised = forced && !is_dangerous && !forced->fails_without &&
                             is_of_torch(subject, *code) && names_wheels_target(subject, *forced);
   if (is_disguised) missing.confidence *= 0.5;
+  if (const logs::Observation* told = told_to_work_with_older(subject)) {
+    speak_against(missing, 0.5, show(subject, *told, "an older release is said to work"));
+  }
   missing.title =
       fmt::format("The program contains no code for {}", describe_gpu(subject, code->gfx));
   missing.reasons.emplace_back(

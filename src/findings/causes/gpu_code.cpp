@@ -94,6 +94,8 @@ double weigh(const LogSubject& subject, const NoCode& found) {
     const bool brought = target != nullptr && support_of(*target) == knowledge::Support::official;
     return !brought ? 0.7 : release_in_use(subject.scene) ? 0.3 : 0.5;
   }
+  const bool may_be_another_reason = id == "device-dropped-for-target";
+  if (found.names_target && may_be_another_reason) return 0.6;
   if (found.names_target) return id == "target-refused" ? 0.82 : 0.9;
   if (id == "attention-supports-only") return 0.75;
   if (is_before_first(subject.scene, target) && id != "ollama-device-left-out") return 0.88;
@@ -261,7 +263,7 @@ bool is_said_to_help(const logs::Observations& log) {
 
 // Whether a program refused the GPU by its own target before the override was set.
 bool refused_before(const logs::Observations& log, const facts::Setting& setting) {
-  for (const char* id : {"ollama-target-refused", "ollama-target-listed", "ollama-gpu-unsupported",
+  for (const char* id : {"device-dropped-for-target", "ollama-target-refused", "ollama-target-listed", "ollama-gpu-unsupported",
                          "tensorflow-target-ignored", "shown:gpu-unsupported"}) {
     const Observation* refused = log.first(id);
     if (refused == nullptr || refused->log_name != setting.source.path) continue;
@@ -286,7 +288,7 @@ bool fails_without_override(const LogSubject& subject) {
 
 std::optional<NoCode> find_no_code(const LogSubject& subject) {
   std::optional<NoCode> best;
-  for (const char* id : {"tensile-missing", "ollama-target-listed", "ollama-target-refused",
+  for (const char* id : {"tensile-missing", "device-dropped-for-target", "ollama-target-listed", "ollama-target-refused",
                          "ollama-target-removed", "tensorflow-target-ignored", "no-binary-for-gpu",
                          "invalid-device-function", "invalid-kernel-image", "target-refused",
                          "attention-supports-only", "ollama-device-left-out"}) {

@@ -131,7 +131,9 @@ bool not_in_wsl(const LogSubject& subject, Hypothesis& chip) {
     return false;
   }
   if (subject.log.seen("agent-name")) return false;
-  chip.confidence = 0.78;
+  // Where no way to the GPU is there at all, that comes first, whatever the GPU.
+  const bool no_way = !too_new && subject.log.seen("kfd-absent");
+  chip.confidence = no_way ? 0.6 : 0.78;
   chip.title = fmt::format("ROCm in WSL does not support {}", gpu_title(subject.scene));
   chip.reasons.emplace_back(
       too_new ? "AMD's runtime for WSL lists RDNA 4 from ROCm 6.4.1 on, with a driver of the same "

@@ -53,7 +53,7 @@ std::optional<Hypothesis> find_bitcode(const LogSubject& subject) {
 std::optional<Hypothesis> find_bitsandbytes(const LogSubject& subject, const Observation& seen) {
   const std::string asked = library_asked_of(seen);
   const Observation* built = built_for_another(subject.log, asked);
-  if (built == nullptr) return std::nullopt;
+  if (built == nullptr || is_misread(subject, *built, asked)) return std::nullopt;
   Hypothesis mismatch = make_mismatch(subject, seen);
   mismatch.confidence = 0.88;
   mismatch.title = fmt::format("bitsandbytes was built for {}, and PyTorch asks for {}",

@@ -2,6 +2,7 @@
 // A library of another release than the one that is there, by its number, its folder or its name.
 // The number after ".so." names the major release for which a program was built.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "findings/causes/access.h"
@@ -153,6 +154,48 @@ std::optional<Hypothesis> find_lent_library(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// The folder without what differs in its names alone: /opt/rocm is a link to /opt/rocm-6.4.1.
+std::string own_folder(std::string folder) {
+  static const RE2 release(R"(/opt/rocm-\d[\d.]*)");
+  static const RE2 core(R"(/(?:core-[\d.]+|lib64|lib/x86_64-linux-gnu|bin/\.\./lib)\b)");
+  RE2::GlobalReplace(&folder, release, "/opt/rocm");
+  RE2::GlobalReplace(&folder, core, "/lib");
+  return folder;
+}
+
+// One process has two files of the same library, of a wheel and of the system, or of two trees:
+// each has its own state, and each finds the other's in the way.
+std::optional<Hypothesis> find_two_copies(const LogSubject& subject) {
+  for (const Observation* one : subject.log.of("library-in-process")) {
+    for (const Observation* other : subject.log.of("library-in-process")) {
+      if (other->line <= one->line || other->log != one->log) continue;
+      if (other->value("library") != one->value("library")) continue;
+      if (own_folder(std::string(other->value("folder"))) ==
+          own_folder(std::string(one->value("folder")))) {
+        continue;
+      }
+      Hypothesis mismatch = make_mismatch(subject, *one);
+      const bool fails = subject.log.first_with(knowledge::Role::failure) != nullptr ||
+                         subject.log.first_with(knowledge::Role::consequence) != nullptr;
+      mismatch.confidence = fails ? 0.75 : 0.65;
+      mismatch.title =
+          fmt::format("The process has lib{} twice: from {} and from {}", one->value("library"),
+                      one->value("folder"), other->value("folder"));
+      mismatch.reasons.emplace_back(
+          "Two copies of one library in a process have a state each, and calls go to either of "
+          "them. Devices are then missing, or the process crashes.");
+      mismatch.evidence.push_back(show(subject, *other, logs::describe(*other)));
+      mismatch.fix = {
+          sentence("See which package brings the second copy: pip list | grep -iE "
+                   "'rocm|amdsmi|torch'; echo $LD_LIBRARY_PATH $LD_PRELOAD"),
+          sentence("Remove it, or install the one that belongs to the same ROCm as the rest. A "
+                   "wheel for ROCm has its own libraries and needs none of the system's.")};
+      return mismatch;
+    }
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Hypothesis> find_mismatched_library(const LogSubject& subject) {
@@ -165,6 +208,7 @@ std::optional<Hypothesis> find_mismatched_library(const LogSubject& subject) {
     take_surer(find_second_tree(subject, *seen), best);
   }
   take_surer(find_lent_library(subject), best);
+  take_surer(find_two_copies(subject), best);
   take_surer(find_other_release(subject), best);
   return best;
 }

@@ -184,6 +184,36 @@ std::optional<Hypothesis> find_platform_module(const LogSubject& subject) {
   return missing;
 }
 
+// The runtime opens some of its own libraries only when it needs them, so the loader does not
+// complain at the program's start: comgr and hiprtc compile and link kernels.
+std::optional<Hypothesis> find_runtime_part(const LogSubject& subject) {
+  const Observation* seen = nullptr;
+  for (const Observation* one : subject.log.of("runtime-part-missing")) {
+    if (seen == nullptr || seen->value("part").empty()) seen = one;
+  }
+  if (seen == nullptr || subject.log.seen("shared-library-missing")) return std::nullopt;
+  std::string part = to_lower(seen->value("part"));
+  if (part.empty() || part == "comgr" || part == "amd_comgr") part = "libamd_comgr";
+  if (part.starts_with("hiprtc")) part = "lib" + part;
+  const bool windows = seen->text.find(".dll") != std::string::npos;
+  Hypothesis missing =
+      make(subject, *seen, 0.82, fmt::format("ROCm's runtime does not find {}", part));
+  missing.reasons.emplace_back(
+      "The runtime opens this library itself when it starts a device. Without it no device is "
+      "usable, and programs say that there is no GPU, although rocminfo lists it.");
+  missing.fix = {
+      windows ? sentence("Put the library of the same release beside amdhip64.")
+              : sentence_with("See whether it exists at all",
+                              fmt::format("find / -name '{}*' 2>/dev/null; ldconfig -p | grep {}",
+                                          part, part)),
+      sentence("If it does not exist, install its package: comgr (Debian, Ubuntu, openSUSE: "
+               "comgr or libamd-comgr; Fedora: rocm-comgr; Arch: comgr or rocm-llvm), hip-runtime "
+               "for hiprtc. A bundle that has its own ROCm has to contain it."),
+      sentence("If it exists, tell the loader where: export LD_LIBRARY_PATH=/opt/rocm/lib")};
+  missing.alternatives = {{"rocm-version-mismatch", 0.15, "ls -d /opt/rocm*"}};
+  return missing;
+}
+
 // rocBLAS without its folder of kernels, which a package or a bundle has left out.
 std::optional<Hypothesis> find_kernel_folder(const LogSubject& subject) {
   const Observation* seen = subject.log.first("tensile-missing");
@@ -311,7 +341,7 @@ std::optional<Hypothesis> find_tool(const LogSubject& subject) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
   for (auto* search : {find_library, find_module, find_platform_module, find_unnamed,
-                       find_kernel_folder, find_other, find_header, find_tool}) {
+                       find_runtime_part, find_kernel_folder, find_other, find_header, find_tool}) {
     auto found = search(subject);
     if (found && (!best || found->confidence > best->confidence)) best = std::move(found);
   }

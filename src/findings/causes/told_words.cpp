@@ -130,7 +130,11 @@ void settle_numbers(std::string& text) {
   static const RE2 amount(
       R"((?i)\b\d+(?:\.\d+)? ?(?:%|(?:[KMGT]i?B|GHz|MHz|ms|sec\w*|min\w*|hours?|days?|weeks?|months?|years?|tokens?|t/s|it/s|fps|times|W)\b))");
   static const RE2 date(R"(\b(20[12]\d)-([01]\d)-([0-3]\d)\b)");
+  static const RE2 rate(
+      R"((?i)\b\d+(?:\.\d+)? ?(?:t/s|tok(?:en)?s?(?:/s(?:ec)?| per second)|it/s|s/it|images?/s|samples?/s|fps|TFLOPS|GB/s)(?:\W|$))");
   RE2::GlobalReplace(&text, date, "\\1\\2\\3");
+  // Who names a rate got work done.
+  RE2::GlobalReplace(&text, rate, "works ");
   RE2::GlobalReplace(&text, amount, "some");
 }
 
