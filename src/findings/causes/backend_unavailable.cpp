@@ -62,8 +62,8 @@ std::string asked_of(const Observation& line) {
   if (line.id() == "ollama-runners") return "runner for ROCm";
   if (is_of_files(line)) return "back-end for AMD GPUs";
   if (!line.value("gpu_support").empty()) return "GPU support";
-  for (const std::string_view name : {"asked", "name", "unknown", "kind", "support", "failed",
-                                      "created", "also"}) {
+  for (const std::string_view name :
+       {"asked", "name", "unknown", "kind", "support", "failed", "created", "also"}) {
     if (!line.value(name).empty()) return std::string(line.value(name));
   }
   return {};

@@ -26,12 +26,14 @@ std::string printed_by(const Observation& command) {
 
 bool knows_amd_gpu(const LogSubject& subject) {
   const auto& gpus = subject.scene.gpus;
-  return std::any_of(gpus.begin(), gpus.end(), [](const SceneGpu& one) { return !one.gfx.empty(); });
+  return std::any_of(gpus.begin(), gpus.end(),
+                     [](const SceneGpu& one) { return !one.gfx.empty(); });
 }
 
 // A folder with back-ends of ggml and none of them for AMD.
 bool lists_none_for_amd(const Observation& listing) {
-  static const RE2 backend(R"(\bcuda_(?:v\d+|jetpack\d)|libggml-(?:cuda|cpu|vulkan)|ggml-(?:cuda|cpu|vulkan)\S*\.dll)");
+  static const RE2 backend(
+      R"(\bcuda_(?:v\d+|jetpack\d)|libggml-(?:cuda|cpu|vulkan)|ggml-(?:cuda|cpu|vulkan)\S*\.dll)");
   static const RE2 of_amd(R"((?i)rocm|hip)");
   static const RE2 asks_for_amd(R"((?i)/rocm\w*|-hip\b)");
   const std::string printed = printed_by(listing);
@@ -66,7 +68,8 @@ bool provides_cpu_alone(const Observation& asked) {
 const Observation* chose_cpu(const LogSubject& subject) {
   const Observation* chosen = subject.log.last("ollama-cpu-only");
   if (chosen == nullptr || !knows_amd_gpu(subject)) return nullptr;
-  const bool took_one = subject.log.any_of({"ollama-device", "ollama-memory", "ollama-gpu-accepted"});
+  const bool took_one =
+      subject.log.any_of({"ollama-device", "ollama-memory", "ollama-gpu-accepted"});
   return took_one ? nullptr : chosen;
 }
 

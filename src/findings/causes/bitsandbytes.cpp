@@ -21,8 +21,7 @@ const logs::Observation* built_for_another(const logs::Observations& log, std::s
   return nullptr;
 }
 
-bool is_misread(const LogSubject& subject, const logs::Observation& built,
-                std::string_view asked) {
+bool is_misread(const LogSubject& subject, const logs::Observation& built, std::string_view asked) {
   const auto number = [](std::string_view backend) {
     return backend.starts_with("rocm") ? parse_u64(backend.substr(4)) : std::nullopt;
   };
@@ -34,8 +33,9 @@ bool is_misread(const LogSubject& subject, const logs::Observation& built,
   const std::uint64_t major = *there / 100, minor = *there % 100;
   if (minor >= least_of_two_digits && major > 0 && major * 10 + minor == *wanted) return true;
   // PyTorch's own release is that of the library.
-  const auto torch = subject.scene.torch_rocm ? facts::parse_kernel_version(*subject.scene.torch_rocm)
-                                              : std::nullopt;
+  const auto torch = subject.scene.torch_rocm
+                         ? facts::parse_kernel_version(*subject.scene.torch_rocm)
+                         : std::nullopt;
   if (!torch) return false;
   const auto digits = parse_u64(fmt::format("{}{}", (*torch)[0], (*torch)[1]));
   return digits == there && digits != wanted;

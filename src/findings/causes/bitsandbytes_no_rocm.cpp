@@ -90,10 +90,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
               sentence("Or choose the library of a near release: export BNB_ROCM_VERSION=72"),
               look("python -m bitsandbytes", "(shows which library it uses)")};
   if (misread) {
-    bits.fix.insert(bits.fix.begin(),
-                    sentence(fmt::format("Name the library that is there: export "
-                                         "BNB_ROCM_VERSION={}",
-                                         built->value("built").substr(4))));
+    bits.fix.insert(bits.fix.begin(), sentence(fmt::format("Name the library that is there: export "
+                                                           "BNB_ROCM_VERSION={}",
+                                                           built->value("built").substr(4))));
   }
   bits.alternatives = {
       {"rocm-version-mismatch", 0.1, "python -m bitsandbytes"},

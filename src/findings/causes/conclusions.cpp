@@ -8,6 +8,7 @@
 
 #include "base/require.h"
 #include "base/text.h"
+#include "findings/causes/access.h"
 #include "findings/causes/backends_listed.h"
 #include "findings/causes/collective_signs.h"
 #include "findings/causes/contradiction.h"
@@ -105,6 +106,7 @@ bool is_healthy(const LogSubject& subject) {
   // A person who ends a job, or writes a remark into its log, had a reason.
   if (subject.log.seen("said-to-hang") || is_at_work(subject.log)) return false;
   if (test_without_result(subject.log) != nullptr || chose_cpu(subject) != nullptr) return false;
+  if (torch_sees_none(subject) != nullptr && !did_its_work(subject.log)) return false;
   if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   // Harmless lines alone do not clear a report of trouble.

@@ -117,8 +117,9 @@ std::optional<Hypothesis> find_shadowed(const LogSubject& subject, const CrashSi
       "What stopped is the part of the GPU that this firmware runs."};
   bad.evidence = {show(subject, stopped, logs::describe(stopped)),
                   show(subject, *shadow, logs::describe(*shadow))};
-  bad.fix = {sentence_with("See which file is older", "ls -l /lib/firmware/updates/amdgpu | head; "
-                                                      "ls -l /lib/firmware/amdgpu | head"),
+  bad.fix = {sentence_with("See which file is older",
+                           "ls -l /lib/firmware/updates/amdgpu | head; "
+                           "ls -l /lib/firmware/amdgpu | head"),
              command("sudo apt purge amdgpu-dkms-firmware",
                      "(or, if the driver package is needed, install its newest release)"),
              command("sudo update-initramfs -u", "(it contains a copy; then reboot)"),

@@ -191,6 +191,11 @@ Sign strongest(const LogSubject& subject) {
                            line->text.find("out of memory") != std::string::npos;
     return {line, passed_on ? 0.3 : admitted ? 0.75 : 0.65, "The compiler of GPU kernels failed"};
   }
+  if (const auto* line = log.first("kernel-exceeds-local-memory")) {
+    return {line, 0.58, "A kernel asks for more local memory (LDS) than this GPU has",
+            "AMD's GPUs have 64 KiB of it for a workgroup, CDNA 4 has 160 KiB. The kernel was "
+            "tuned for a GPU with more; smaller blocks or fewer stages would fit."};
+  }
   if (Sign newer = regressed(log); newer.line != nullptr) return newer;
   if (Sign kept = kept_outside(subject); kept.line != nullptr) return kept;
   if (const auto* line = log.first("vulkan-allocation-limit")) {

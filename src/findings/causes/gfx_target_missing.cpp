@@ -197,6 +197,12 @@ const logs::Observation* told_to_work_with_older(const LogSubject& subject) {
   const facts::Text& used = rocm_of(subject.scene);
   const auto release = used ? facts::parse_kernel_version(*used) : std::nullopt;
   if (!release) return nullptr;
+  for (const logs::Observation* said : subject.log.of("other-rocm-works")) {
+    const std::string_view named =
+        said->value("works").empty() ? said->value("back") : said->value("works");
+    const auto works = facts::parse_kernel_version(named);
+    if (works && *works < *release) return said;
+  }
   const Story story = story_of(subject, "rocm-regression");
   for (const std::string& one : story.told.works) {
     const auto works = facts::parse_kernel_version(one);

@@ -263,8 +263,9 @@ bool is_said_to_help(const logs::Observations& log) {
 
 // Whether a program refused the GPU by its own target before the override was set.
 bool refused_before(const logs::Observations& log, const facts::Setting& setting) {
-  for (const char* id : {"device-dropped-for-target", "ollama-target-refused", "ollama-target-listed", "ollama-gpu-unsupported",
-                         "tensorflow-target-ignored", "shown:gpu-unsupported"}) {
+  for (const char* id :
+       {"device-dropped-for-target", "ollama-target-refused", "ollama-target-listed",
+        "ollama-gpu-unsupported", "tensorflow-target-ignored", "shown:gpu-unsupported"}) {
     const Observation* refused = log.first(id);
     if (refused == nullptr || refused->log_name != setting.source.path) continue;
     if (static_cast<int>(refused->line) < setting.source.line) return true;
@@ -288,10 +289,11 @@ bool fails_without_override(const LogSubject& subject) {
 
 std::optional<NoCode> find_no_code(const LogSubject& subject) {
   std::optional<NoCode> best;
-  for (const char* id : {"tensile-missing", "device-dropped-for-target", "ollama-target-listed", "ollama-target-refused",
-                         "ollama-target-removed", "tensorflow-target-ignored", "no-binary-for-gpu",
-                         "invalid-device-function", "invalid-kernel-image", "target-refused",
-                         "attention-supports-only", "ollama-device-left-out"}) {
+  for (const char* id :
+       {"tensile-missing", "device-dropped-for-target", "ollama-target-listed",
+        "ollama-target-refused", "ollama-target-removed", "tensorflow-target-ignored",
+        "no-binary-for-gpu", "invalid-device-function", "invalid-kernel-image", "target-refused",
+        "attention-supports-only", "ollama-device-left-out"}) {
     for (const Observation* seen : subject.log.of(id)) {
       const auto found = read(subject, *seen);
       if (found && (!best || found->confidence > best->confidence)) best = found;

@@ -60,8 +60,8 @@ bool is_crash_beside_igpu(const LogSubject& subject, const SceneGpu& discrete,
                         log.any_of({"device-in-use", "torch-device", "torch-sees-gpu"});
   const bool other_sign = log.any_of({"crash-frame", "rocm-crash-frame", "gpu-page-fault",
                                       "memory-access-fault", "traceback", "training-step"});
-  return of_torch && !other_sign && log.any_of({"segfault", "signal-exit"}) && is_listed(discrete) &&
-         is_listed(integrated) && card_is_in_wheels(subject, discrete) &&
+  return of_torch && !other_sign && log.any_of({"segfault", "signal-exit"}) &&
+         is_listed(discrete) && is_listed(integrated) && card_is_in_wheels(subject, discrete) &&
          !card_is_in_wheels(subject, integrated);
 }
 
@@ -134,7 +134,8 @@ std::optional<Hypothesis> find_igpu_in_the_way(const LogSubject& subject) {
   Signs signs{subject.log.first("kernel-image-refused"), subject.log.first("gpu-crash"),
               subject.log.first("torch-tiny-gpu")};
   const bool beside = is_crash_beside_igpu(subject, *discrete, *integrated);
-  if (signs.first() == nullptr && (in_use || beside)) signs.crash = subject.log.first_of({"segfault", "signal-exit"});
+  if (signs.first() == nullptr && (in_use || beside))
+    signs.crash = subject.log.first_of({"segfault", "signal-exit"});
   if (signs.first() == nullptr || is_masked(subject, devices, *signs.first())) return std::nullopt;
   // If the card itself lacks code, the cause is another.
   const std::string failing = failing_target(subject);

@@ -175,10 +175,14 @@ const Observation* standing_failure(const Observations& log) {
 bool is_at_work(const Observations& log) {
   const Observation* begun = log.last("prompt-started");
   if (begun == nullptr) return false;
+  bool goes_on = false;
   for (const Observation& one : log.all()) {
     const bool behind = one.log == begun->log && one.line > begun->line;
+    goes_on |= behind;
     if (behind && (one.id() == "prompt-executed" || is_one_of(finishes, one.id()))) return false;
   }
+  // One job ended well, and the text ends where the next one begins.
+  if (!goes_on && log.seen("prompt-executed")) return false;
   return log.count_of("prompt-started") > log.count_of("prompt-executed");
 }
 

@@ -19,6 +19,7 @@ namespace headroom::findings {
 namespace {
 
 constexpr double when_shown = 0.93;
+constexpr double when_likely = 0.75;
 constexpr double when_said = 0.6;
 constexpr double when_perhaps = 0.45;
 // Just enough for an answer where nothing else is known.
@@ -27,7 +28,7 @@ constexpr double when_talked_about = most_of_a_mention;
 constexpr double when_all_is_about = 0.42;
 
 // The first remark about the cause: "said:CAUSE" or "said:CAUSE/WHAT", or likewise with another
-// beginning.
+// beginning. "shown:CAUSE/likely" has other causes too.
 const logs::Observation* first_remark(const logs::Observations& log, std::string_view beginning,
                                       const std::string& cause) {
   const std::string id = std::string(beginning) + cause;
@@ -119,9 +120,9 @@ bool tells_of_a_fault(const logs::Observations& log, const Story& story) {
 
 std::optional<Hypothesis> find_remark(const LogSubject& subject, const CauseRule& rule) {
   const std::string id(rule.id);
-  if (const auto* seen = subject.log.first("shown:" + id)) {
+  if (const auto* seen = first_remark(subject.log, "shown:", id)) {
     Hypothesis told = make(subject, rule, *seen);
-    told.confidence = when_shown;
+    told.confidence = seen->id().ends_with("/likely") ? when_likely : when_shown;
     return told;
   }
   const auto* said = first_remark(subject.log, "said:", id);

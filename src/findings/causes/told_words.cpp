@@ -138,6 +138,13 @@ void settle_numbers(std::string& text) {
   RE2::GlobalReplace(&text, amount, "some");
 }
 
+// A build's number in brackets behind a release says what was built with it, and is no other
+// subject.
+void leave_out_asides(std::string& text) {
+  static const RE2 aside(R"((\d\.\d[\w.]*) \([^()]{0,40}\bb\d{4,5}\b[^()]{0,20}\))");
+  RE2::GlobalReplace(&text, aside, "\\1");
+}
+
 // The cells of a table's row are parts of one sentence.
 std::string join_cells(std::string text) {
   if (std::count(text.begin(), text.end(), '|') >= 2) {
@@ -192,6 +199,7 @@ void settle(std::vector<ToldWord>& words) {
 std::vector<ToldWord> told_words(std::string_view line) {
   static_assert(patterns.size() < 40);
   std::string text = join_cells(separate_releases(without_question(line)));
+  leave_out_asides(text);
   settle_numbers(text);
   complete_dates(text);
   std::vector<ToldWord> words;

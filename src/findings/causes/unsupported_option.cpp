@@ -2,6 +2,7 @@
 // unsupported-option: a program is forced to use an option, a number format or a back-end that this
 // build or this GPU does not have. A warning with an automatic fallback is no failure.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "findings/causes/aiter.h"
@@ -130,6 +131,13 @@ bool is_without_hipblaslt(const LogSubject& subject) {
          gfx.starts_with("gfx906");
 }
 
+// Whether the program says in the same line what it takes instead: then nothing is forced.
+bool goes_on_otherwise(const Observation& seen) {
+  static const RE2 otherwise(
+      R"((?i)\b(?:overrid(?:den|ing)|fall(?:s|ing)?[ -]?back|fallback|ignor(?:ed|ing)|disabl(?:ed|ing)|switch(?:ed|ing) (?:to|off)|default(?:s|ing)? to|revert(?:s|ing) to|will (?:use|be used|be set)|(?:using|use[sd]?|set to) \W?[\w.-]+\W? instead|is (?:set|changed|reset) to)\b)");
+  return RE2::PartialMatch(seen.text, otherwise);
+}
+
 double sure_of(const LogSubject& subject, const Form& form) {
   constexpr double without_kernels = 0.78;
   const bool of_hipblaslt = form.id == std::string_view("hipblaslt-without-kernel");
@@ -148,6 +156,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       if (seen == nullptr && !one->is_remark()) seen = one;
     }
     if (seen == nullptr || (best && best->confidence >= sure_of(subject, form))) continue;
+    const std::string_view id = form.id;
+    const bool may_go_on =
+        id == "unsupported-on-rocm" || id == "type-unsupported" || id == "attention-forced";
+    if (may_go_on && goes_on_otherwise(*seen)) continue;
     const bool is_off =
         form.id == std::string_view("hipblaslt-refused") && refused_when_off(subject) != nullptr;
     if (is_off) continue;

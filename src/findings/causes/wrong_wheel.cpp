@@ -61,9 +61,21 @@ const Observation* find_installed_for_cuda(const logs::Observations& log) {
   return is_gone ? nullptr : installed;
 }
 
+// The line that shows which CUDA the PyTorch in use was built with; builds for ROCm say None.
+const Observation* find_cuda_printed(const logs::Observations& log) {
+  static const RE2 version(R"(^\W{0,6}1\d\.\d\W{0,3}$)");
+  for (const Observation* one : log.of("torch-cuda-printed")) {
+    if (!one->value("cuda").empty()) return one;
+    const auto& printed = one->output;
+    if (!printed.empty() && RE2::PartialMatch(printed.front(), version)) return one;
+  }
+  return nullptr;
+}
+
 // A wheel for ROCm, as far as the log tells: an index named beside PyPI is only a hint.
 bool is_rocm_build(const LogSubject& subject) {
-  return subject.scene.torch_rocm.known() && find_installed_for_cuda(subject.log) == nullptr;
+  return subject.scene.torch_rocm.known() && find_installed_for_cuda(subject.log) == nullptr &&
+         find_cuda_printed(subject.log) == nullptr;
 }
 
 // The image that a container was started from, as far as its name tells what it was built for.
@@ -99,7 +111,9 @@ Sign find_sign(const LogSubject& subject) {
     take(best, seen, both ? (rocm_build ? 0.15 : 0.75) : (rocm_build ? 0.6 : 0.88));
   }
   for (const auto* seen : log.of("cuda-library-missing")) {
-    if (!missing_library(*seen)) continue;
+    // The container engine's hook for NVIDIA looks for it on the host, not the program.
+    const bool of_engine = seen->text.find("nvidia-container") != std::string::npos;
+    if (of_engine || !missing_library(*seen)) continue;
     // ONNX Runtime lists what its build has, which says more than a provider that does not load.
     const bool of_provider = seen->text.find("onnxruntime_providers_cuda") != std::string::npos;
     if (of_provider && log.seen("provider-missing")) continue;
@@ -124,6 +138,7 @@ Sign find_sign(const LogSubject& subject) {
   take(best, torch_sees_none(subject), rocm_build ? 0.1 : 0.4);
   if (!rocm_build) take(best, log.first("torch-hip-none"), 0.9);
   take(best, log.first("torch-cpu-printed"), 0.9);
+  take(best, find_cuda_printed(log), 0.88);
   take(best, log.first("tensorflow-without-cuda"), 0.45);
   take(best, log.first("nvidia-packages"), rocm_build ? 0.3 : 0.5);
   if (!rocm_build) take(best, find_fetched(log), 0.6);
