@@ -16,7 +16,7 @@ TEST(LaterKinds, bitsandbytes_that_computes_its_own_name_wrongly_lacks_no_releas
   const auto log = [](std::string_view built, std::string_view asked) {
     return "[100%] Linking CXX shared library bitsandbytes/libbitsandbytes_" + std::string(built) +
            ".so\nRuntimeError: Configured ROCm binary not found at "
-           "/home/u/bitsandbytes/libbitsandbytes_" +
+           "/opt/bitsandbytes/libbitsandbytes_" +
            std::string(asked) + ".so\n";
   };
   EXPECT_EQ(diagnose(log("rocm710", "rocm80"), amd).cause.id, "bitsandbytes-no-rocm");
@@ -94,7 +94,7 @@ TEST(LaterKinds, a_warning_with_its_fallback_forces_nothing) {
         "WARNING fp8 kv cache is not supported on AMD GPU, falling back to bf16\n",
         "WARNING custom allreduce is not supported on ROCm and will be ignored\n",
         "WARNING Marlin kernels are not available on ROCm, using exllama instead\n"}) {
-    EXPECT_NE(diagnose(line + served, amd).cause.id, "unsupported-option") << line;
+    EXPECT_NE(diagnose(std::string(line) + served, amd).cause.id, "unsupported-option") << line;
   }
   EXPECT_EQ(diagnose("ValueError: awq_marlin is not supported on ROCm\n", amd).cause.id,
             "unsupported-option");

@@ -38,7 +38,7 @@ TEST(ListedParts, a_program_without_a_back_end_for_amd_shows_it_by_its_files_or_
 }
 
 TEST(ListedParts, a_program_that_has_the_back_end_lacks_none) {
-  for (const std::string log :
+  for (const std::string& log :
        {agent + on_cpu + "$ ls /usr/local/lib/ollama/\ncuda_v12  libggml-cpu-x64.so  rocm\n",
         std::string(">>> llama_supports_gpu_offload()\nTrue\n"),
         std::string("$ llama-cli --list-devices\nAvailable devices:\n  ROCm0: AMD Radeon RX 7900 "
@@ -87,7 +87,7 @@ TEST(ListedParts, a_part_that_the_runtime_opens_itself_may_be_missing) {
 }
 
 TEST(ListedParts, a_library_twice_in_a_process_mixes_two_releases) {
-  const std::string venv = "/home/u/venv/lib/python3.12/site-packages";
+  const std::string venv = "/opt/venv/lib/python3.12/site-packages";
   const std::vector<Form> forms = {
       {"   221403:     calling init: " + venv +
            "/_rocm_sdk_core/lib/libamd_smi.so.26\n   221403:     calling init: "
