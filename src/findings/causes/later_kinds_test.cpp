@@ -111,7 +111,7 @@ TEST(LaterKinds, what_else_programs_say_in_so_many_words) {
       {"CMake Error at CMakeLists.txt:2 (project):\n  No CMAKE_HIP_COMPILER could be found.\n",
        "missing-library"},
       {"rocblaslt error: Cannot read "
-       "\"/opt/rocm/lib/hipblaslt/library/TensileLibrary_lazy_gfx1103.dat\": No such file or "
+       "\"/opt/rocm/lib/hipblaslt/library/TensileLibrary_lazy_gfx1031.dat\": No such file or "
        "directory\n",
        "gfx-target-missing"},
       {"radv/amdgpu: The CS has been cancelled because the context is lost. This context is guilty "
