@@ -13,6 +13,8 @@ headroom_find_archive(RE2_LIBRARY re2)
 headroom_find_archive(YAML_LIBRARY yaml)
 headroom_find_archive(MD_LIBRARY md)
 headroom_find_archive(SQLite3_LIBRARY sqlite3)
+headroom_find_archive(PCRE2_LIBRARY pcre2-8)
+headroom_find_archive(UTF8PROC_LIBRARY utf8proc)
 
 # Debian has fmt and toml++ as shared libraries only. Their headers hold all of their code; fmt_archive.cpp and toml_archive.cpp
 # compile it once. What is defined is what their own targets define, so that our objects are the same as in other builds.
