@@ -23,7 +23,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TEXTS = 2000
-GOLDEN_TEXTS = 150
+GOLDEN_TEXTS = 80
 # The regular expressions of the families, as their tokenizer.json has them.
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
           r"\s+(?!\S)|\s+")
@@ -290,7 +290,7 @@ def write_goldens(folder, kind):
     value = json.loads(tokenizer.to_str())
     (folder / f"{kind}.json").write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")) + "\n")
     texts = [text for text in make_texts(tokenizer, kind, TEXTS) if len(text) < 120]
-    texts = texts[:60] + texts[-(GOLDEN_TEXTS - 60):]
+    texts = texts[:40] + texts[-(GOLDEN_TEXTS - 40):]
     with open(folder / f"{kind}.golden.jsonl", "w") as out:
         for text in texts:
             line = truth(tokenizer, text)

@@ -144,8 +144,11 @@ struct Job {
 
   struct Data {
     std::vector<std::string> paths;  // Files or folders; relative to the job file.
-    std::string kind = "text";  // "text": bytes of UTF-8 text. "tokens": whitespace-separated ids,
-                                // a line a sample.
+    std::string kind = "text";  // "text": UTF-8 text. "tokens": whitespace-separated ids, a line a
+                                // sample. "jsonl": texts, completions, conversations.
+    std::optional<std::string> tokenizer;  // A tokenizer.json or its folder, or "bytes"; none: the
+                                           // model's, if it has one.
+    std::optional<std::string> chat_template;  // Of conversations; none: the tokenizer tells.
     std::uint64_t epochs = 1;
     std::uint64_t seed = 1;
     // What is kept apart to evaluate on: a part of the samples, or files and folders of its own.

@@ -58,11 +58,13 @@ machine::InputFiles inputs_of(const std::string& path, const JobFlags& flags,
     const std::string from = flags.flags.contains("model.config") ? "." : loaded.folder;
     add_model(below(from, *loaded.job.model.config_path), inputs);
   }
+  if (loaded.job.data.tokenizer && *loaded.job.data.tokenizer != "bytes")
+    inputs.files.push_back(below(loaded.folder, *loaded.job.data.tokenizer));
   for (const auto* paths : {&loaded.job.data.paths, &loaded.job.data.evaluation_paths}) {
     for (const std::string& data : *paths) {
       const std::string place = below(loaded.folder, data);
       if (is_folder(place)) {
-        inputs.folders.push_back({place, {".txt", ".md"}});  // As the trainer reads them.
+        inputs.folders.push_back({place, {".txt", ".md", ".jsonl"}});  // As the trainer reads them.
       } else {
         inputs.files.push_back(place);
       }

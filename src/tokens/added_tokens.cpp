@@ -74,8 +74,7 @@ std::vector<TextPart> AddedTokenFinder::find(std::string_view text) const {
       continue;
     if (token.strips_left)
       begin = std::max(without_white_space_behind(text.substr(0, begin)).size(), behind);
-    if (token.strips_right)
-      end = text.size() - without_white_space_before(text.substr(end)).size();
+    if (token.strips_right) end = text.size() - without_white_space_before(text.substr(end)).size();
     if (behind < begin) parts.push_back({{behind, begin}, -1});
     parts.push_back({{begin, end}, token.id});
     behind = end;

@@ -17,12 +17,12 @@ namespace headroom::tokens {
 
 struct AddedToken {
   Id id = -1;
-  std::string content;
+  std::string content = {};
   std::string found_as = {};  // What is looked for: the content, normalised if `normalized`.
-  bool single_word = false;  // Only where no character of a word stands beside it.
+  bool single_word = false;   // Only where no character of a word stands beside it.
   bool strips_left = false, strips_right = false;  // Takes in the white space beside it.
-  bool normalized = true;  // Is looked for in the normalised text.
-  bool special = false;    // Steers the model, and is no text.
+  bool normalized = true;                          // Is looked for in the normalised text.
+  bool special = false;                            // Steers the model, and is no text.
 };
 
 // A part of a text: a token, or text between two.

@@ -22,9 +22,9 @@ namespace headroom::tokens {
 class Bpe {
  public:
   struct Options {
-    std::string unknown;         // The token for what is not in the vocabulary; empty: left out.
-    bool fuses_unknown = false;  // One for several in a row.
-    bool byte_fallback = false;  // <0x0A> and so on, if the vocabulary has all that are needed.
+    std::string unknown;          // The token for what is not in the vocabulary; empty: left out.
+    bool fuses_unknown = false;   // One for several in a row.
+    bool byte_fallback = false;   // <0x0A> and so on, if the vocabulary has all that are needed.
     bool ignores_merges = false;  // A word that is a token is that token.
   };
 
@@ -64,7 +64,7 @@ class Bpe {
   Vocabulary vocabulary_;
   Merges merges_;
   std::uint32_t merge_count_ = 0;
-  std::vector<Id> characters_;  // By code point; −1: not in the vocabulary.
+  std::vector<Id> characters_;   // By code point; −1: not in the vocabulary.
   std::array<Id, 256> bytes_{};  // <0x00> … <0xFF>; −1: not in the vocabulary.
   std::optional<Id> unknown_;
   // Pairs of characters with a border that some merge crosses. Everywhere else a long word may be

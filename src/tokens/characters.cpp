@@ -10,7 +10,8 @@ int category_of(char32_t code) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(code));
 }
 
-// Letters in circles and squares: Other_Alphabetic of PropList.txt that are neither letter nor mark.
+// Letters in circles and squares: Other_Alphabetic of PropList.txt that are neither letter nor
+// mark.
 bool is_enclosed_letter(char32_t code) {
   return (code >= 0x24b6 && code <= 0x24e9) || (code >= 0x1f130 && code <= 0x1f149) ||
          (code >= 0x1f150 && code <= 0x1f169) || (code >= 0x1f170 && code <= 0x1f189);
@@ -58,8 +59,8 @@ bool is_numeric(char32_t code) {
 }
 
 bool is_punctuation(char32_t code) {
-  if (code < 0x80 && std::string_view("$+<=>^`|~").find(static_cast<char>(code)) !=
-                         std::string_view::npos)
+  if (code < 0x80 &&
+      std::string_view("$+<=>^`|~").find(static_cast<char>(code)) != std::string_view::npos)
     return true;
   const int category = category_of(code);
   return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
@@ -67,7 +68,8 @@ bool is_punctuation(char32_t code) {
 
 bool is_word(char32_t code) {
   const int category = category_of(code);
-  if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NL) return true;  // L, M, Nd
+  if (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NL)
+    return true;  // L, M, Nd
   return category == UTF8PROC_CATEGORY_PC || code == 0x200c || code == 0x200d ||
          is_enclosed_letter(code);
 }

@@ -168,8 +168,8 @@ DecoderPointer read_one(TableReader& table, int depth);
 
 DecoderPointer read_sequence(TableReader& table, int depth) {
   if (depth >= deepest_sequence) {
-    table.wrong("decoders", fmt::format("at most {} sequences within each other",
-                                        deepest_sequence));
+    table.wrong("decoders",
+                fmt::format("at most {} sequences within each other", deepest_sequence));
     return nullptr;
   }
   std::vector<DecoderPointer> parts;

@@ -32,7 +32,8 @@ class Merges {
   }
 
  private:
-  static constexpr std::uint64_t free = ~std::uint64_t{0};  // No pair of ids, which are not negative.
+  static constexpr std::uint64_t free =
+      ~std::uint64_t{0};  // No pair of ids, which are not negative.
   struct Slot {
     std::uint64_t key = free;
     Merge merge;

@@ -152,8 +152,8 @@ NormalizerPointer read_one(TableReader& table, int depth);
 NormalizerPointer read_sequence(TableReader& table, int depth) {
   std::vector<NormalizerPointer> parts;
   if (depth >= deepest_sequence) {
-    table.wrong("normalizers", fmt::format("at most {} sequences within each other",
-                                           deepest_sequence));
+    table.wrong("normalizers",
+                fmt::format("at most {} sequences within each other", deepest_sequence));
     return nullptr;
   }
   for (TableReader& part : table.tables("normalizers"))
@@ -180,9 +180,9 @@ NormalizerPointer read_one(TableReader& table, int depth) {
     Pattern pattern = read_pattern(table, "pattern");
     return std::make_unique<Replace>(std::move(pattern), table.text("content"));
   }
-  refuse_type(table, "normalizer",
-              {"Sequence", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Prepend", "Strip",
-               "Replace"});
+  refuse_type(
+      table, "normalizer",
+      {"Sequence", "NFC", "NFD", "NFKC", "NFKD", "Lowercase", "Prepend", "Strip", "Replace"});
   return nullptr;
 }
 

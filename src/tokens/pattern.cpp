@@ -82,7 +82,8 @@ Result<Pattern> Pattern::compile(std::string_view expression) {
   pcre2_set_heap_limit(compiled.context.get(), most_heap_kib);
   // Where no memory may be both written and run, the interpreter does the same, slower.
   if (pcre2_jit_compile(compiled.code.get(), PCRE2_JIT_COMPLETE) == 0) {
-    compiled.stack.reset(pcre2_jit_stack_create(machine_stack_bytes / 32, machine_stack_bytes, nullptr));
+    compiled.stack.reset(
+        pcre2_jit_stack_create(machine_stack_bytes / 32, machine_stack_bytes, nullptr));
     pcre2_jit_stack_assign(compiled.context.get(), nullptr, compiled.stack.get());
   }
   return pattern;

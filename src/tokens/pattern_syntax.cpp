@@ -16,8 +16,8 @@ constexpr std::string_view word = R"(\p{Alphabetic}\p{M}\p{Nd}\p{Pc})";
 
 // After a backslash these mean the same in both.
 constexpr std::string_view same_escapes = "dDrntfaezZAx";
-constexpr std::array<std::string_view, 8> groups = {"?:",  "?=",  "?!", "?<=",
-                                                    "?<!", "?>", "?i:", "?-i:"};
+constexpr std::array<std::string_view, 8> groups = {
+    "?:", "?=", "?!", "?<=", "?<!", "?>", "?i:", "?-i:"};
 
 class Translation {
  public:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The "post_processor" of tokenizer.json: the tokens that stand around every text, <s> for instance.
+// The "post_processor" of tokenizer.json: the tokens that stand around every text, <s> for
+// instance.
 #pragma once
 
 #include <vector>

@@ -106,8 +106,8 @@ class Metaspace final : public PreTokenizer {
 
   Status apply(Pieces& pieces) const override {
     pieces.rewrite([this](std::string_view piece, bool is_first, std::string& text) {
-      const bool prepends = prepend_ == PrependScheme::always ||
-                            (prepend_ == PrependScheme::first && is_first);
+      const bool prepends =
+          prepend_ == PrependScheme::always || (prepend_ == PrependScheme::first && is_first);
       if (prepends && !piece.starts_with(' ') && !piece.starts_with(replacement_))
         text += replacement_;
       for (const char byte : piece) {
@@ -227,9 +227,9 @@ PreTokenizerPointer read_one(TableReader& table, int depth) {
     const Delimiter delimiter = read_delimiter(table);
     return std::make_unique<Split>(std::move(pattern), delimiter, table.flag("invert"));
   }
-  refuse_type(table, "pre_tokenizer",
-              {"Sequence", "Split", "ByteLevel", "Metaspace", "Digits", "Punctuation",
-               "WhitespaceSplit"});
+  refuse_type(
+      table, "pre_tokenizer",
+      {"Sequence", "Split", "ByteLevel", "Metaspace", "Digits", "Punctuation", "WhitespaceSplit"});
   return nullptr;
 }
 

@@ -16,9 +16,10 @@ constexpr std::size_t longest_added = std::size_t{16} << 20U;  // Bytes of all a
 constexpr const char* own_file = "use the tokenizer.json that came with the model";
 
 Error too_long() {
-  return {Errc::invalid,
-          fmt::format("expected added tokens of at most {} bytes in all, found more", longest_added),
-          own_file};
+  return {
+      Errc::invalid,
+      fmt::format("expected added tokens of at most {} bytes in all, found more", longest_added),
+      own_file};
 }
 
 }  // namespace
@@ -78,12 +79,13 @@ Result<Tokenizer> Tokenizer::parse(std::string_view json, const std::string& nam
   auto value = parse_json(json);
   if (!value) return std::move(value.error()).in(name);
   if (!value->is_object())
-    return Error{Errc::invalid,
-                 fmt::format("{}: expected a tokenizer.json, which is an object, found other JSON",
-                             name),
-                 own_file};
+    return Error{
+        Errc::invalid,
+        fmt::format("{}: expected a tokenizer.json, which is an object, found other JSON", name),
+        own_file};
   DocumentReader reader(
-      *value, {.spelling = Spelling::json, .root = "the tokenizer", .file = name, .next = own_file});
+      *value,
+      {.spelling = Spelling::json, .root = "the tokenizer", .file = name, .next = own_file});
   TableReader root = reader.root();
   Tokenizer tokenizer;
   tokenizer.bpe_ = Bpe::read(root);

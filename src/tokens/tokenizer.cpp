@@ -28,8 +28,7 @@ Status Tokenizer::encode(std::string_view text, Around around, std::vector<Id>& 
   if (!is_utf8(text))
     return Error{Errc::invalid, "expected text in UTF-8, found bytes that are none",
                  "convert the file: iconv -f LATIN1 -t UTF-8 FILE, with the encoding that it has"};
-  const bool surrounds = around == Around::special_tokens;
-  if (surrounds)
+  if (around == Around::special_tokens || around == Around::beginning)
     ids.insert(ids.end(), surroundings_.before.begin(), surroundings_.before.end());
   for (const TextPart& part : plain_.find(text)) {
     if (part.id >= 0) {
@@ -37,9 +36,10 @@ Status Tokenizer::encode(std::string_view text, Around around, std::vector<Id>& 
       continue;
     }
     const std::string_view piece = text.substr(part.span.begin, part.span.end - part.span.begin);
-    HEADROOM_CHECK(encode_text(piece, part.span.begin == 0, ids));
+    const bool at_start = part.span.begin == 0 && around != Around::text_before;
+    HEADROOM_CHECK(encode_text(piece, at_start, ids));
   }
-  if (surrounds)
+  if (around == Around::special_tokens)
     ids.insert(ids.end(), surroundings_.behind.begin(), surroundings_.behind.end());
   return Done{};
 }

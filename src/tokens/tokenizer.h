@@ -22,8 +22,13 @@
 
 namespace headroom::tokens {
 
-// Whether the tokens stand around the text that the tokenizer puts there (post_processor.h).
-enum class Around : std::uint8_t { nothing, special_tokens };
+// What stands beside a text.
+enum class Around : std::uint8_t {
+  nothing,         // It is all there is.
+  special_tokens,  // The tokens that the tokenizer puts around a text (post_processor.h).
+  beginning,       // Those of them that stand before it: another text will follow.
+  text_before,     // Another text, whose tokens end there.
+};
 
 // One thread at a time: it remembers words.
 class Tokenizer {

@@ -107,7 +107,8 @@ void add_schedule(const ScheduleSettings& settings, std::uint64_t epochs, std::u
 
 // What was read is what counts: files may have moved.
 void add_data(const data::Source& source, const data::Samples& samples, RunIdentity& identity) {
-  const auto& [paths, kind, longest, vocabulary, key] = source;
+  const auto& [paths, kind, longest, vocabulary, key, tokenizer, chat_template, end_of_text] =
+      source;  // The last three show in the tokens.
   std::uint64_t tokens = 0;
   for (const data::Sample& sample : samples) tokens += sample.size();
   identity.insert({{"data.kind", kind},

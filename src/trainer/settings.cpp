@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "base/document_reader.h"
 #include "estimate/engine_support.h"
 #include "estimate/model_config.h"
+#include "machine/user_files.h"
 #include "trainer/supported_config.h"
 
 namespace headroom::trainer {
@@ -100,7 +104,48 @@ Status refuse_fused_targets(const Job& job, const estimate::ModelConfig& model) 
   return Done{};
 }
 
-data::Source make_source(const run::LoadedJob& loaded) {
+// A folder may hold weights; a config.json or an object has none.
+std::optional<std::string> find_model_folder(const run::LoadedJob& loaded) {
+  const Job::Model& model = loaded.job.model;
+  if (!model.config_path || model.config_path->ends_with(".json")) return std::nullopt;
+  return below(loaded.folder, *model.config_path);
+}
+
+// The first of the ids that end a text, as config.json has them.
+std::optional<std::int32_t> find_end_of_text(const Json& config) {
+  const auto found = config.find("eos_token_id");
+  if (found == config.end()) return std::nullopt;
+  const Json& first = found->is_array() && !found->empty() ? (*found)[0] : *found;
+  const auto id = whole_number(first);
+  constexpr std::uint64_t most_ids = 1U << 24U;
+  if (!id || *id >= most_ids) return std::nullopt;
+  return static_cast<std::int32_t>(*id);
+}
+
+// Tokens are as the job says, else as the model's own tokenizer makes them, else bytes.
+Result<std::string> find_tokenizer(const run::LoadedJob& loaded) {
+  const auto& given = loaded.job.data.tokenizer;
+  if (loaded.job.data.kind == "tokens" || given == "bytes") return std::string();
+  if (given) {
+    const std::string path = below(loaded.folder, *given);
+    const auto kind = machine::kind_of(path);
+    return kind && *kind == EntryKind::folder ? path + "/tokenizer.json" : path;
+  }
+  const auto folder = find_model_folder(loaded);
+  if (!folder) return std::string();
+  if (machine::kind_of(*folder + "/tokenizer.json")) return *folder + "/tokenizer.json";
+  if (!machine::kind_of(*folder + "/tokenizer.model")) return std::string();
+  return Error{Errc::unsupported,
+               fmt::format("data.tokenizer: expected a tokenizer.json in {}, found tokenizer.model "
+                           "alone",
+                           *folder),
+               fmt::format("write it: python3 -c 'from transformers import AutoTokenizer as T; "
+                           "T.from_pretrained(\"{0}\").save_pretrained(\"{0}\")', or write "
+                           "tokenizer = \"bytes\" to train byte by byte",
+                           *folder)};
+}
+
+Result<data::Source> make_source(const run::LoadedJob& loaded) {
   data::Source source;
   for (const std::string& path : loaded.job.data.paths) {
     source.paths.push_back(below(loaded.folder, path));
@@ -108,6 +153,9 @@ data::Source make_source(const run::LoadedJob& loaded) {
   source.kind = loaded.job.data.kind;
   source.longest = loaded.job.batch.sequence;
   source.vocabulary = loaded.model.vocabulary;
+  source.chat_template = loaded.job.data.chat_template.value_or("");
+  source.end_of_text = find_end_of_text(loaded.config);
+  HEADROOM_TRY(source.tokenizer, find_tokenizer(loaded));
   return source;
 }
 
@@ -136,13 +184,6 @@ Status refuse_what_has_no_weights(const Job::Model& model) {
                "write the folder of the model as it came from Hugging Face"};
 }
 
-// A folder may hold weights; a config.json or an object has none.
-std::optional<std::string> find_model_folder(const run::LoadedJob& loaded) {
-  const Job::Model& model = loaded.job.model;
-  if (!model.config_path || model.config_path->ends_with(".json")) return std::nullopt;
-  return below(loaded.folder, *model.config_path);
-}
-
 }  // namespace
 
 Result<Settings> make_settings(const run::LoadedJob& loaded) {
@@ -152,6 +193,7 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
   HEADROOM_TRY(const estimate::ModelConfig model, estimate::decoder_config(loaded.model));
   HEADROOM_CHECK(check_supported(loaded.config, model));
   HEADROOM_CHECK(refuse_fused_targets(job, model));
+  HEADROOM_TRY(data::Source source, make_source(loaded));
   return Settings{.config = model,
                   .original_config = loaded.config,
                   .model_folder = find_model_folder(loaded),
@@ -163,7 +205,7 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
                                .warmup_ratio = job.optimizer.warmup_ratio},
                   .max_grad_norm = job.optimizer.max_grad_norm,
                   .batch = make_batch(job.batch),
-                  .data = make_source(loaded),
+                  .data = std::move(source),
                   .evaluation = make_evaluation(loaded),
                   .evaluate_every = job.data.evaluate_every,
                   .epochs = job.data.epochs,

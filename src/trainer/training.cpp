@@ -360,6 +360,7 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
     observer.on_note("nothing keeps another run from writing there too: " + *lock.missing());
   HEADROOM_TRY(data::Split samples,
                data::read_split(settings.data, settings.evaluation, settings.seed));
+  for (const std::string& note : samples.notes) observer.on_note(note);
   const RunLength length = length_of(request, samples);
   HEADROOM_CHECK(check_room(request.output, output_size(settings, length)));
   const auto refusal = allocator::find_host_refusal();

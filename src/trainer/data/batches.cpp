@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "tokens/example.h"
 #include "trainer/ops/loss.h"
 #include "trainer/torch_memory.h"
 
@@ -37,7 +38,7 @@ StepSamples make_step(const Samples& samples, const std::vector<std::size_t>& or
       batch.push_back(order[i]);
       ++step.samples;
       step.tokens += samples[order[i]].size();
-      step.targets += samples[order[i]].size() - 1;
+      step.targets += tokens::count_targets(samples[order[i]]);
     }
   }
   return step;
@@ -56,8 +57,10 @@ MicroBatch make_micro_batch(const Samples& samples, const std::vector<std::size_
   auto* targets = batch.targets.data_ptr<std::int64_t>();
   for (const std::size_t index : indices) {
     const Sample& sample = samples[index];
-    std::copy(sample.begin(), sample.end(), ids);
-    std::copy(sample.begin() + 1, sample.end(), targets);
+    std::transform(sample.begin(), sample.end(), ids, tokens::id_of);
+    std::transform(sample.begin() + 1, sample.end(), targets, [](std::int32_t token) {
+      return tokens::is_learned(token) ? token : ops::ignored_target;
+    });
     ids += longest;
     targets += longest;
   }

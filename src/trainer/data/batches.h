@@ -20,7 +20,7 @@ struct StepSamples {
   std::vector<std::vector<std::size_t>> micro_batches;  // Indices of samples.
   std::uint64_t samples = 0;
   std::uint64_t tokens = 0;   // Of all samples, padding not counted.
-  std::uint64_t targets = 0;  // Tokens to predict: one less per sample.
+  std::uint64_t targets = 0;  // Tokens to predict: those that are learned, but for each first one.
 };
 
 struct BatchShape {
@@ -36,7 +36,8 @@ std::uint64_t count_steps(std::size_t samples, BatchShape shape, std::uint64_t e
 StepSamples make_step(const Samples& samples, const std::vector<std::size_t>& order,
                       std::size_t position, BatchShape shape);
 
-// The samples side by side, padded on the right to the longest (tag other).
+// The samples side by side, padded on the right to the longest (tag other). What is only read has
+// no target.
 MicroBatch make_micro_batch(const Samples& samples, const std::vector<std::size_t>& indices);
 
 }  // namespace headroom::trainer::data

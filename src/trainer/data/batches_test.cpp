@@ -45,5 +45,13 @@ TEST(Batches, samples_are_padded_to_the_longest_and_targets_are_the_next_tokens)
   EXPECT_TRUE(at::equal(batch.targets, expected_targets));
 }
 
+TEST(Batches, what_is_only_read_is_in_the_input_and_is_no_target) {
+  const Samples samples = {{~5, ~6, 7, ~0, 8}};
+  EXPECT_EQ(make_step(samples, {0}, 0, {}).targets, 2U);
+  const MicroBatch batch = make_micro_batch(samples, {0});
+  EXPECT_TRUE(at::equal(batch.ids, at::tensor({5, 6, 7, 0, 8}, at::kLong)));
+  EXPECT_TRUE(at::equal(batch.targets, at::tensor({-100, 7, -100, 8, -100}, at::kLong)));
+}
+
 }  // namespace
 }  // namespace headroom::trainer::data

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <memory>
 
 #include "base/text.h"
 #include "machine/user_files.h"
+#include "tokens/sample_reader.h"
+#include "trainer/data/load_encoder.h"
 #include "trainer/data/samples.h"
 
 namespace headroom::trainer::data {
@@ -15,21 +18,22 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t largest_file = std::size_t{4} << 30U;
 
-// The text files of a folder and of the folders below it, sorted.
-Result<std::vector<std::string>> list_text_files(const std::string& folder,
-                                                 const std::string& key) {
+// The files of data in a folder and of the folders below it, sorted.
+Result<std::vector<std::string>> list_data_files(const std::string& folder, const Source& source) {
   std::vector<std::string> files;
   std::error_code problem;
   fs::recursive_directory_iterator entry(folder, problem);
   for (; !problem && entry != fs::recursive_directory_iterator(); entry.increment(problem)) {
     const std::string extension = entry->path().extension().string();
-    if (entry->is_regular_file() && (extension == ".txt" || extension == ".md")) {
+    const bool is_data =
+        source.kind == "jsonl" ? extension == ".jsonl" : extension == ".txt" || extension == ".md";
+    if (entry->is_regular_file() && is_data) {
       files.push_back(entry->path().string());
     }
   }
   if (problem) {
     return Error{Errc::io, fmt::format("reading folder {}: {}", folder, problem.message()),
-                 "make the folder readable, or name files in " + key};
+                 "make the folder readable, or name files in " + source.key};
   }
   std::sort(files.begin(), files.end());
   return files;
@@ -43,7 +47,7 @@ Result<std::vector<std::string>> list_files(const Source& source) {
       files.push_back(path);
       continue;
     }
-    HEADROOM_TRY(const std::vector<std::string> found, list_text_files(path, source.key));
+    HEADROOM_TRY(const std::vector<std::string> found, list_data_files(path, source));
     files.insert(files.end(), found.begin(), found.end());
   }
   return files;
@@ -57,33 +61,87 @@ Error unreadable(const Source& source, Error error) {
 
 Error no_samples(const Source& source, const std::vector<std::string>& files) {
   const std::string places = join(source.paths, ", ");
+  const bool records = source.kind == "jsonl";
+  const std::string next =
+      records ? fmt::format("set {} to a .jsonl file with lines such as {{\"text\": \"…\"}}",
+                            source.key)
+              : fmt::format("set {} to a file with text, or to a folder with .txt or .md files",
+                            source.key);
   if (files.empty()) {
     return {Errc::invalid,
-            fmt::format("{}: expected files that end in .txt or .md in {}, found none", source.key,
-                        places.empty() ? "it" : places),
-            fmt::format("set {} to a file with text, or to a folder with .txt or .md files",
-                        source.key)};
+            fmt::format("{}: expected files that end in {} in {}, found none", source.key,
+                        records ? ".jsonl" : ".txt or .md", places.empty() ? "it" : places),
+            next};
   }
   const bool tokens = source.kind == "tokens";
-  return {
-      Errc::invalid,
-      fmt::format("{}: expected {} in {}, found {}", source.key,
-                  tokens ? "lines of two token ids or more" : "text to train on", places,
-                  tokens ? "no such line" : "only blank lines"),
-      fmt::format("set {} to a file with text, or to a folder with .txt or .md files", source.key)};
+  const char* expected = tokens    ? "lines of two token ids or more"
+                         : records ? "lines with something to learn"
+                                   : "text to train on";
+  const char* found = tokens || records ? "no such line" : "only blank lines";
+  return {Errc::invalid,
+          fmt::format("{}: expected {} in {}, found {}", source.key, expected, places, found),
+          next};
+}
+
+Status read_whole_files(const Source& source, const std::vector<std::string>& files,
+                        Samples& samples) {
+  for (const std::string& file : files) {
+    const auto text = machine::read_file(file, largest_file);
+    if (!text) return unreadable(source, text.error());
+    if (source.kind == "tokens") {
+      HEADROOM_CHECK(add_token_samples(*text, file, {source.longest, source.vocabulary}, samples));
+    } else {
+      add_text_samples(*text, source.longest, samples);
+    }
+  }
+  return Done{};
+}
+
+struct Destination {
+  Samples& samples;
+  std::vector<std::string>& notes;
+};
+
+// What became of lines that did not fit, if anything did.
+void note_losses(const Source& source, const tokens::SampleCounts& counts,
+                 std::vector<std::string>& notes) {
+  if (counts.shortened > 0)
+    notes.push_back(
+        fmt::format("{}: {} lines were longer than batch.sequence = {} tokens and lost "
+                    "their end",
+                    source.key, counts.shortened, source.longest));
+  if (counts.without_targets > 0)
+    notes.push_back(fmt::format("{}: {} lines had no answer to learn{} and were left out",
+                                source.key, counts.without_targets,
+                                counts.shortened > 0 ? " within batch.sequence" : ""));
+}
+
+Status stream_files(const Source& source, const std::vector<std::string>& files,
+                    tokens::TextEncoder& encoder, Destination to) {
+  const auto given = tokens::find_template(source.chat_template);
+  const auto chat_template = given ? *given : tokens::recognise_template(encoder);
+  tokens::SampleReader reader(encoder, chat_template, {source.longest, source.vocabulary});
+  for (const std::string& file : files) {
+    const auto bytes = machine::open_file(file);
+    if (!bytes) return unreadable(source, bytes.error());
+    HEADROOM_CHECK(source.kind == "jsonl" ? reader.add_records(**bytes, file, to.samples)
+                                          : reader.add_text(**bytes, file, to.samples));
+  }
+  if (reader.counts().conversations > 0)
+    to.notes.push_back(fmt::format(
+        "{}: {} conversations by the template {}{}", source.key, reader.counts().conversations,
+        tokens::to_string(chat_template),
+        given ? "" : ", which the tokenizer's special tokens tell; data.template sets another"));
+  note_losses(source, reader.counts(), to.notes);
+  return Done{};
 }
 
 }  // namespace
 
-Result<Samples> read_samples(const Source& source) {
-  if (source.kind == "text" && source.vocabulary < byte_vocabulary) {
-    return Error{Errc::invalid,
-                 fmt::format("text is trained byte by byte, which needs a vocabulary of at least "
-                             "{}; the model has {}",
-                             byte_vocabulary, source.vocabulary),
-                 fmt::format("set vocab_size to {} in the model's config.json, or give token ids "
-                             "with kind = \"tokens\"",
-                             byte_vocabulary)};
+Result<Samples> read_samples(const Source& source, std::vector<std::string>& notes) {
+  std::unique_ptr<tokens::TextEncoder> encoder;
+  if (source.kind != "tokens") {
+    HEADROOM_TRY(encoder, load_encoder(source, notes));
   }
   if (source.longest < 2) {
     return Error{Errc::invalid,
@@ -94,17 +152,18 @@ Result<Samples> read_samples(const Source& source) {
   }
   HEADROOM_TRY(const std::vector<std::string> files, list_files(source));
   Samples samples;
-  for (const std::string& file : files) {
-    const auto text = machine::read_file(file, largest_file);
-    if (!text) return unreadable(source, text.error());
-    if (source.kind == "tokens") {
-      HEADROOM_CHECK(add_token_samples(*text, file, {source.longest, source.vocabulary}, samples));
-    } else {
-      add_text_samples(*text, source.longest, samples);
-    }
+  if (source.kind == "tokens" || (source.kind == "text" && source.tokenizer.empty())) {
+    HEADROOM_CHECK(read_whole_files(source, files, samples));
+  } else {
+    HEADROOM_CHECK(stream_files(source, files, *encoder, {samples, notes}));
   }
   if (samples.empty()) return no_samples(source, files);
   return samples;
+}
+
+Result<Samples> read_samples(const Source& source) {
+  std::vector<std::string> notes;
+  return read_samples(source, notes);
 }
 
 }  // namespace headroom::trainer::data

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training text as samples: sequences of token ids of varying length, in the order of the files.
+// Files are read piece by piece; what is kept of them is their tokens, four bytes each.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +13,7 @@
 
 namespace headroom::trainer::data {
 
+// A token that is only read and not learned is below 0 (tokens/example.h).
 using Sample = std::vector<std::int32_t>;
 using Samples = std::vector<Sample>;
 
@@ -35,16 +38,22 @@ Status add_token_samples(std::string_view text, const std::string& name, TokenFo
 
 // Where the data of a job is and how it is written.
 struct Source {
-  std::vector<std::string> paths;  // Files, or folders that are searched for .txt and .md.
-  std::string kind = "text";       // Or "tokens".
+  std::vector<std::string> paths;  // Files, or folders that are searched by the kind's endings.
+  std::string kind = "text";       // Or "tokens", "jsonl".
   std::uint64_t longest = 0;       // batch.sequence
   std::uint64_t vocabulary = 0;
-  std::string key = "data.path";  // Of the job, for errors.
+  std::string key = "data.path";   // Of the job, for errors.
+  std::string tokenizer = {};      // Path of a tokenizer.json; empty: byte by byte.
+  std::string chat_template = {};  // Of conversations; empty: recognised by the tokenizer's tokens.
+  std::optional<std::int32_t> end_of_text =
+      {};  // As config.json has it; the tokenizer's goes first.
 };
 
 // Files are read in the order of the paths, those of a folder sorted by name, so that the same
-// folder gives the same samples anywhere. Fails on a file that cannot be read, on data of the wrong
-// kind and on data without a single sample.
-Result<Samples> read_samples(const Source& source);
+// folder gives the same samples anywhere. Adds to `notes` what a person should know of how they
+// were read. Fails on a file that cannot be read, on data of the wrong kind and on data without a
+// single sample.
+Result<Samples> read_samples(const Source& source, std::vector<std::string>& notes);
+Result<Samples> read_samples(const Source& source);  // The same without notes.
 
 }  // namespace headroom::trainer::data

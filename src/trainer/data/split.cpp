@@ -34,10 +34,16 @@ Result<Split> split(Samples samples, double share, std::uint64_t seed) {
 }
 
 Result<Split> read_split(const Source& source, const Evaluation& evaluation, std::uint64_t seed) {
-  HEADROOM_TRY(Samples samples, read_samples(source));
-  if (evaluation.share) return split(std::move(samples), *evaluation.share, seed);
-  Split parts{std::move(samples), {}};
-  if (evaluation.paths.empty()) return parts;
+  std::vector<std::string> notes;
+  HEADROOM_TRY(Samples samples, read_samples(source, notes));
+  Split parts;
+  if (evaluation.share) {
+    HEADROOM_TRY(parts, split(std::move(samples), *evaluation.share, seed));
+  } else {
+    parts.training = std::move(samples);
+  }
+  parts.notes = std::move(notes);
+  if (evaluation.share || evaluation.paths.empty()) return parts;
   Source other = source;
   other.paths = evaluation.paths;
   other.key = "data.evaluation";

@@ -21,6 +21,7 @@ struct Evaluation {
 struct Split {
   Samples training;
   Samples evaluation;
+  std::vector<std::string> notes = {};  // What a person should know of how they were read.
 };
 
 // Sets ⌈share · count⌉ samples apart, drawn by `seed`; both parts keep the samples' order. Fails if
