@@ -8,6 +8,7 @@
 
 #include "base/document.h"
 #include "base/document_reader.h"
+#include "estimate/job_data.h"
 #include "estimate/job_evaluation.h"
 #include "estimate/job_images.h"
 #include "estimate/job_schedule.h"
@@ -31,8 +32,6 @@ const std::vector<std::string> optimizer_names = {"adamw", "adamw8bit", "sgd", "
 const std::vector<std::string> master_names = {"none", "fp32"};
 const std::vector<std::string> engine_names = {"headroom", "transformers", "command"};
 const std::vector<std::string> target_names = {"q", "k", "v", "o", "gate", "up", "down"};
-const std::vector<std::string> data_kinds = {"text", "tokens", "jsonl"};
-const std::vector<std::string> chat_templates = {"chatml", "llama3", "gemma", "mistral", "plain"};
 const std::vector<std::string> allocators = {"headroom", "torch", "torch-expandable"};
 
 // Far above every job, and low enough that no product of a job's and a model's numbers overflows.
@@ -330,19 +329,7 @@ class JobParser {
 
   void read_data_and_output() {
     TableReader data = table("data");
-    data.read("path", job_.data.paths);
-    const auto& paths = job_.data.paths;
-    const bool are_records =
-        !paths.empty() && std::all_of(paths.begin(), paths.end(), [](const std::string& path) {
-          return path.ends_with(".jsonl");
-        });
-    std::size_t kind = are_records ? 2 : 0;
-    data.read_choice("kind", kind, data_kinds);
-    job_.data.kind = data_kinds[kind];
-    data.read("tokenizer", job_.data.tokenizer);
-    std::optional<std::size_t> chat_template;
-    data.read_choice("template", chat_template, chat_templates);
-    if (chat_template) job_.data.chat_template = chat_templates[*chat_template];
+    read_training_data(data, job_.data);
     data.read("epochs", job_.data.epochs, large_numbers);
     data.read("seed", job_.data.seed, {0, large_numbers.max});
     read_evaluation(data, job_.data);

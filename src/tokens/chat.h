@@ -23,8 +23,8 @@ std::optional<ChatTemplate> find_template(std::string_view name);
 // By the tokens that only one family has; plain if there are none of them.
 ChatTemplate recognise_template(const TextEncoder& encoder);
 
-// What is only read, and the answer to it that is learned. A conversation is one after the other;
-// of the last the answer may be empty.
+// What is only read, and the answer to it that is learned. A conversation is one after the other.
+// The last may have no answer.
 struct Exchange {
   std::string prompt, answer;
   bool ends = false;  // Whether the encoder's end of text follows the answer.

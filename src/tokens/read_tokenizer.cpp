@@ -12,7 +12,7 @@
 namespace headroom::tokens {
 namespace {
 
-constexpr std::size_t longest_added = std::size_t{16} << 20U;  // Bytes of all added tokens.
+constexpr std::size_t longest_added = std::size_t{4} << 20U;  // Bytes of all added tokens.
 constexpr const char* own_file = "use the tokenizer.json that came with the model";
 
 Error too_long() {

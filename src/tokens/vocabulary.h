@@ -19,6 +19,13 @@ class Vocabulary {
   // Ids are below this: several times the largest vocabulary that there is.
   static constexpr std::uint64_t most_ids = 1U << 24U;
 
+  Vocabulary() = default;
+  Vocabulary(Vocabulary&&) = default;  // A copy's tokens would be the other's.
+  Vocabulary& operator=(Vocabulary&&) = default;
+  Vocabulary(const Vocabulary&) = delete;
+  Vocabulary& operator=(const Vocabulary&) = delete;
+  ~Vocabulary() = default;
+
   // Requires: 0 <= id < most_ids.
   void add(std::string token, Id id);
   std::optional<Id> find(std::string_view token) const {

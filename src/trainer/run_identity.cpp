@@ -109,11 +109,9 @@ void add_schedule(const ScheduleSettings& settings, std::uint64_t epochs, std::u
 void add_data(const data::Source& source, const data::Samples& samples, RunIdentity& identity) {
   const auto& [paths, kind, longest, vocabulary, key, tokenizer, chat_template, end_of_text] =
       source;  // The last three show in the tokens.
-  std::uint64_t tokens = 0;
-  for (const data::Sample& sample : samples) tokens += sample.size();
   identity.insert({{"data.kind", kind},
                    {"data.path: samples", to_text(samples.size())},
-                   {"data.path: tokens", to_text(tokens)},
+                   {"data.path: tokens", to_text(data::count_tokens(samples))},
                    {"data.path: checksum of the tokens", checksum_of(samples)}});
 }
 

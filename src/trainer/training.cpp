@@ -31,12 +31,6 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-std::uint64_t count_tokens(const data::Samples& samples) {
-  std::uint64_t tokens = 0;
-  for (const data::Sample& sample : samples) tokens += sample.size();
-  return tokens;
-}
-
 RunLength length_of(const TrainRequest& request, const data::Split& samples) {
   const Settings& settings = request.settings;
   const std::uint64_t steps =
@@ -136,7 +130,7 @@ class Run {
     settings["kernels"] = kernels::kernels().name;
     settings["warmup_steps"] = schedule_.warmup_steps();
     settings["data_samples"] = samples_.training.size();
-    settings["data_tokens"] = count_tokens(samples_.training);
+    settings["data_tokens"] = data::count_tokens(samples_.training);
     report_evaluation();
     return make_report(totals_, memory_.measured(), request_.predicted, settings);
   }
@@ -277,7 +271,7 @@ class Run {
   void report_evaluation() {
     if (!position_.best) return;
     totals_.evaluation = {.samples = samples_.evaluation.size(),
-                          .tokens = count_tokens(samples_.evaluation),
+                          .tokens = data::count_tokens(samples_.evaluation),
                           .last_loss = last_evaluation_,
                           .best_loss = position_.best->loss,
                           .best_step = position_.best->step};

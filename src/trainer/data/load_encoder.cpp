@@ -10,7 +10,7 @@ namespace headroom::trainer::data {
 namespace {
 
 // The largest that there is has 33 MB.
-constexpr std::size_t largest_tokenizer = std::size_t{512} << 20U;
+constexpr std::size_t largest_tokenizer = std::size_t{128} << 20U;
 
 // The text of "eos_token", which is one, or an object with it as "content".
 Result<std::string> read_end_token(const std::string& config_path) {

@@ -107,13 +107,13 @@ void note_losses(const Source& source, const tokens::SampleCounts& counts,
                  std::vector<std::string>& notes) {
   if (counts.shortened > 0)
     notes.push_back(
-        fmt::format("{}: {} lines were longer than batch.sequence = {} tokens and lost "
-                    "their end",
-                    source.key, counts.shortened, source.longest));
+        fmt::format("{}: lines longer than batch.sequence = {} tokens, which lost their "
+                    "end: {}",
+                    source.key, source.longest, counts.shortened));
   if (counts.without_targets > 0)
-    notes.push_back(fmt::format("{}: {} lines had no answer to learn{} and were left out",
-                                source.key, counts.without_targets,
-                                counts.shortened > 0 ? " within batch.sequence" : ""));
+    notes.push_back(fmt::format("{}: lines without an answer to learn{}, which were left out: {}",
+                                source.key, counts.shortened > 0 ? " within batch.sequence" : "",
+                                counts.without_targets));
 }
 
 Status stream_files(const Source& source, const std::vector<std::string>& files,
@@ -129,9 +129,9 @@ Status stream_files(const Source& source, const std::vector<std::string>& files,
   }
   if (reader.counts().conversations > 0)
     to.notes.push_back(fmt::format(
-        "{}: {} conversations by the template {}{}", source.key, reader.counts().conversations,
-        tokens::to_string(chat_template),
-        given ? "" : ", which the tokenizer's special tokens tell; data.template sets another"));
+        "{}: conversations by the template {}{}: {}", source.key, tokens::to_string(chat_template),
+        given ? "" : ", which the tokenizer's special tokens tell and data.template changes",
+        reader.counts().conversations));
   note_losses(source, reader.counts(), to.notes);
   return Done{};
 }

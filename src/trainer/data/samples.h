@@ -16,6 +16,7 @@ namespace headroom::trainer::data {
 // A token that is only read and not learned is below 0 (tokens/example.h).
 using Sample = std::vector<std::int32_t>;
 using Samples = std::vector<Sample>;
+std::uint64_t count_tokens(const Samples& samples);
 
 // Byte-level text: ids 0–255 are the bytes of UTF-8, this one ends a sample.
 inline constexpr std::int32_t end_of_sample = 256;

@@ -6,6 +6,12 @@
 
 namespace headroom::trainer::data {
 
+std::uint64_t count_tokens(const Samples& samples) {
+  std::uint64_t tokens = 0;
+  for (const Sample& sample : samples) tokens += sample.size();
+  return tokens;
+}
+
 Status add_token_samples(std::string_view text, const std::string& name, TokenFormat format,
                          Samples& samples) {
   std::size_t number = 0;

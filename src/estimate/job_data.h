@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of a job that say what its model is trained on, and how that is written.
+#pragma once
+
+#include "base/document_reader.h"
+#include "estimate/job.h"
+
+namespace headroom::estimate {
+
+// data.path, data.kind, data.tokenizer and data.template; a problem is the reader's.
+void read_training_data(TableReader& table, Job::Data& data);
+
+}  // namespace headroom::estimate
