@@ -8,7 +8,7 @@
 #include <iterator>
 
 #include "base/document.h"
-#include "tokens/tokenizer.h"
+#include "tokens/example.h"
 
 namespace headroom::tokens {
 namespace {
@@ -49,6 +49,33 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Golden,
                          ::testing::Values("gpt2", "llama3", "qwen2", "o200k", "falcon", "deepseek",
                                            "llama2", "mistral", "gemma", "metaspace", "unknown"),
                          [](const auto& test) { return std::string(test.param); });
+
+// Exchanges are encoded one by one, and are as one text all the same: a special token ends each.
+TEST(Golden, the_tokens_of_a_conversation_are_those_of_its_whole_text) {
+  for (const auto& [kind, chat_template] : {std::pair{"qwen2", ChatTemplate::chatml},
+                                            {"llama3", ChatTemplate::llama3},
+                                            {"gemma", ChatTemplate::gemma},
+                                            {"mistral", ChatTemplate::mistral}}) {
+    auto tokenizer = Tokenizer::parse(read(std::string(kind) + ".json"), kind);
+    ASSERT_TRUE(tokenizer);
+    TokenEncoder encoder(*std::move(tokenizer), std::nullopt);
+    EXPECT_EQ(recognise_template(encoder), chat_template);
+    Record record{.kind = Record::Kind::conversation, .text = {}, .completion = {}, .messages = {}};
+    for (const std::string content : {"be brief", "\n\nwhat?", " \n1+1 is 2",
+                                      "a <|im_start|> [INST] b", "\u0301e\u0301", "  ", "x"})
+      record.messages.push_back({record.messages.size() % 2 == 0 ? Role::user : Role::assistant,
+                                 content, record.messages.size() % 2 == 1});
+    const auto tokens = make_example(record, chat_template, encoder);
+    ASSERT_TRUE(tokens);
+    std::string whole;
+    for (const Exchange& exchange : render(record.messages, chat_template, encoder))
+      whole += exchange.prompt + exchange.answer;
+    std::vector<Id> expected, found;
+    ASSERT_TRUE(encoder.encode(whole, Around::nothing, expected));
+    for (const Id token : *tokens) found.push_back(id_of(token));
+    EXPECT_EQ(found, expected) << kind << ": " << whole;
+  }
+}
 
 TEST(Golden, byte_level_tokens_stand_for_any_text_itself) {
   for (const std::string kind : {"gpt2", "llama3", "o200k", "falcon", "deepseek"}) {
