@@ -5,7 +5,7 @@
 
 #include "trainer/data/samples.h"
 #include "trainer/testing/scratch_folder.h"
-#include "trainer/testing/tiny_job.h"
+#include "trainer/testing/small_talk.h"
 
 namespace headroom::trainer::data {
 namespace {
@@ -14,24 +14,13 @@ using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using testing::RecordingObserver;
 using testing::ScratchFolder;
-using testing::TinyJob;
-
-// Letters, two merges and the tokens of ChatML.
-constexpr const char* tokenizer_json = R"({
-  "added_tokens": [{"id": 10, "content": "<|im_start|>", "special": true},
-                   {"id": 11, "content": "<|im_end|>", "special": true},
-                   {"id": 12, "content": "<eos>", "special": true}],
-  "model": {"type": "BPE", "merges": ["h i", "y o"],
-            "vocab": {"h": 0, "i": 1, "y": 2, "o": 3, "\n": 4, "hi": 5, "yo": 6, "u": 7, "s": 8, "e": 9}}})";
-
-constexpr const char* talk =
-    R"({"messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yo"}]})";
+using testing::small_tokenizer_json;
+using testing::talk;
 
 struct Data {
   Data() {
-    folder.write("tokenizer.json", tokenizer_json);
+    folder.write("tokenizer.json", small_tokenizer_json);
     folder.write("talk.jsonl", std::string(talk) + "\n");
     source = {.paths = {folder.file("talk.jsonl")},
               .kind = "jsonl",
@@ -124,44 +113,6 @@ TEST(Records, what_is_wrong_is_told_with_the_file_the_line_and_what_to_do) {
   EXPECT_THAT(complaint("{\"text\": \"hi\"}"), HasSubstr(data.source.tokenizer));
   data.source.tokenizer = data.folder.file("none.json");
   EXPECT_THAT(complaint("{\"text\": \"hi\"}"), HasSubstr("none.json"));
-}
-
-TEST(Records, a_job_trains_on_answers_and_says_how_it_read_them) {
-  const TinyJob job;
-  std::string lines;
-  for (int i = 0; i < 6; ++i) lines += std::string(talk) + "\n";
-  job.folder.write("talk.jsonl", lines);
-  job.folder.write("tokenizer.json", tokenizer_json);
-  const auto request = job.request(
-      {"data.path=\"talk.jsonl\"", "data.tokenizer=\"tokenizer.json\"", "data.epochs=8"});
-  ASSERT_TRUE(request) << request.error().message;
-  EXPECT_EQ(request->settings.data.kind, "jsonl");
-  RecordingObserver observer;
-  const auto outcome = train(*request, observer);
-  ASSERT_TRUE(outcome) << outcome.error().message;
-  ASSERT_TRUE(outcome->status) << outcome->status.error().message;
-  EXPECT_THAT(observer.notes, Contains(HasSubstr("by the template chatml")));
-  // Two tokens of each sample are learned, and they are always the same.
-  EXPECT_NEAR(observer.steps.front().loss, std::log(257), 1);
-  EXPECT_LT(observer.steps.back().loss, observer.steps.front().loss / 2);
-}
-
-TEST(Records, a_models_own_tokenizer_is_taken_unless_the_job_says_bytes) {
-  const TinyJob job;
-  job.folder.write("model/config.json", testing::tiny_config_json);
-  job.folder.write("model/tokenizer.json", tokenizer_json);
-  const auto tokenizer = [&](std::vector<std::string> changes, const std::string& model = "model") {
-    changes.push_back("model.config=\"" + model + "\"");
-    const auto request = job.request(changes);
-    return request ? request->settings.data.tokenizer : request.error().message;
-  };
-  EXPECT_THAT(tokenizer({}), HasSubstr("model/tokenizer.json"));
-  EXPECT_EQ(tokenizer({"data.tokenizer=\"bytes\""}), "");
-  EXPECT_EQ(tokenizer({"data.kind=\"tokens\""}), "");
-  EXPECT_THAT(tokenizer({"data.template=\"jinja\""}), HasSubstr("data.template"));
-  job.folder.write("sp/config.json", testing::tiny_config_json);
-  job.folder.write("sp/tokenizer.model", "x");
-  EXPECT_THAT(tokenizer({}, "sp"), HasSubstr("found tokenizer.model alone"));
 }
 
 }  // namespace
