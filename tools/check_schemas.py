@@ -147,6 +147,17 @@ def plan_vllm_commands(_scratch):
     yield ["headroom", "plan", "--json", "--", "vllm", "serve", "google/gemma-3-27b-it", "--kv-cache-memory-bytes", "4G"]
 
 
+def plan_diffusion_commands(scratch):
+    """`headroom plan` of a pipeline of diffusers: without a card, on one that holds it, on one where calls of diffusers do, and on none."""
+    yield ["headroom", "plan", "--json", "--model", "sdxl"]
+    yield ["headroom", "plan", "--json", "--model", "sd15", "--gpu", "RX 7900 XTX"]
+    yield ["headroom", "plan", "--json", "--model", "flux", "--dtype", "bf16", "--gpu", "RX 7900 XTX"]
+    job = pathlib.Path(scratch, "pipeline.json")
+    job.write_text(json.dumps({"model": {"name": "sdxl"}, "engine": {"kind": "diffusers", "enable_vae_tiling": True, "height": 2048},
+                               "device": {"capacity": "1GiB"}}))
+    yield ["headroom", "plan", "--json", job]
+
+
 def plan_commands(scratch):
     """`headroom plan` of a job that fits, of two that do not (with and without advice), and of one without a
     capacity."""
@@ -282,6 +293,7 @@ SCHEMAS = {
     "fixes.schema.json": fixes_commands,
     "history.schema.json": history_commands,
     "past-runs.schema.json": past_runs_commands,
+    "plan-diffusion.schema.json": plan_diffusion_commands,
     "plan-llama.schema.json": plan_llama_commands,
     "plan-vllm.schema.json": plan_vllm_commands,
     "plan.schema.json": plan_commands,

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/plan_diffusion.h"
 #include "cli/plan_llama.h"
 #include "cli/plan_vllm.h"
 
@@ -19,6 +20,9 @@ std::vector<std::string>& notes_of(run::OllamaJob& job) {
   return job.llama.notes;
 }
 std::vector<std::string>& notes_of(run::VllmJob& job) {
+  return job.notes;
+}
+std::vector<std::string>& notes_of(run::DiffusionJob& job) {
   return job.notes;
 }
 
@@ -80,6 +84,9 @@ std::optional<int> plan_engine_job(const run::JobFile& file, const EngineQuestio
   const run::JobFlags& flags = question.flags;
   const bool has_flag = flags.flags.contains("engine.kind");
   // --engine transformers plans the same model as PyTorch runs it.
+  if (run::is_diffusion_job(file, flags))
+    return Asked("diffusers", question, context)
+        .answer([&] { return run::load_diffusion_job(file, flags); }, plan_diffusion);
   const bool is_overruled = has_flag && flags.keys["engine"]["kind"] != file.engine();
   const std::string engine = is_overruled ? "" : file.engine();
   if (engine == "ollama")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// `headroom plan` where a program of its own runs the model, by rules of its own: llama.cpp, ollama
-// or vLLM.
+// `headroom plan` where a program of its own runs the model, by rules of its own: llama.cpp,
+// ollama, vLLM or diffusers.
 #pragma once
 
 #include <optional>

@@ -130,7 +130,7 @@ Result<Document> read_job_document(const std::string& path, const std::string& n
 
 // Programs that run a model by rules of their own are planned by those (cli/plan_engine.h).
 Result<Done> refuse_other_program(const JobFile& file) {
-  constexpr std::array kinds = {"llama.cpp", "ollama", "vllm"};
+  constexpr std::array kinds = {"llama.cpp", "ollama", "vllm", "diffusers"};
   const std::string kind = file.engine();
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) return Done{};
   return Error{Errc::unsupported,

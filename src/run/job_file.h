@@ -43,7 +43,7 @@ struct LoadedJob {
 // may be a folder, a config.json or a weight file (model_files.h), relative to the job's folder, or
 // to the current one where a flag names it. A model's folder or weight file in place of a job is
 // planned as inference, and the model's notes say so. Fails on a job for a program that is only
-// planned (llama.cpp, ollama, vLLM).
+// planned (llama.cpp, ollama, vLLM, diffusers).
 Result<LoadedJob> load_job(const std::string& path, const JobFlags& flags = {});
 Result<LoadedJob> load_job(JobFile file, const JobFlags& flags = {});
 
