@@ -50,8 +50,8 @@ LogDiagnosis diagnose_logs(const LogSubject& subject, std::span<const CauseRule*
 // log means, for which alone steps are given; empty: it is not known.
 void join_machine(const Diagnosis& machine, LogDiagnosis& diagnosis, const std::string& gpu = {});
 
-// What to type next on the machine that wrote the log, where no finding there mends this cause. Most
-// causes have no such command.
+// What to type next on the machine that wrote the log, where no finding there mends this cause.
+// Most causes have no such command.
 NextCommand next_of_cause(std::string_view cause);
 
 // 0 for a healthy log, 1 for any other answer.
