@@ -101,6 +101,23 @@ Json engine_of(const JobFile& file, const JobFlags& flags) {
   return engine;
 }
 
+// Training is another job, which would be answered as if it were a picture.
+Status expect_inference(const JobFile& file, const JobFlags& flags) {
+  const auto flag = flag_text(flags, "method", "kind");
+  const Json& value = file.document.value;
+  std::string method = flag.value_or("");
+  if (!flag && value.is_object() && value.contains("method") && value["method"].is_object())
+    method = value["method"].value("kind", Json("")).dump();
+  std::erase(method, '"');
+  if (method.empty() || method == "inference") return Done{};
+  return Error{
+      Errc::unsupported,
+      fmt::format("{}: expected inference, found {}: headroom plans the making of pictures, "
+                  "and not the training of diffusion models",
+                  flag ? "--method" : file.name + ": method.kind", method),
+      flag ? "leave --method out" : "leave [method] out"};
+}
+
 std::string unused(const JobFlags& flags) {
   std::string names;
   for (const auto& [key, flag] : flags.flags) {
@@ -127,6 +144,7 @@ bool is_diffusion_job(const JobFile& file, const JobFlags& flags) {
 }
 
 Result<DiffusionJob> load_diffusion_job(const JobFile& file, const JobFlags& flags) {
+  HEADROOM_CHECK(expect_inference(file, flags));
   auto settings = diffusion::read_settings(engine_of(file, flags));
   if (!settings) return std::move(settings).error().in(file.name);
   HEADROOM_TRY(const Named named, find_components(file, flags));

@@ -73,6 +73,21 @@ TEST_F(DiffusionJobs, read_a_folder_as_diffusers_does) {
   EXPECT_EQ(job->job.device.capacity->value, 8ULL << 30U);
 }
 
+TEST_F(DiffusionJobs, are_pictures_and_no_training) {
+  JobFlags flags;
+  flags.set("model.name", "sdxl", "--model");
+  flags.set("method.kind", "lora", "--method");
+  const auto trained = load_diffusion_job(JobFile{}, flags);
+  ASSERT_FALSE(trained.has_value());
+  EXPECT_EQ(trained.error().message.find("--method: expected inference, found lora"), 0U);
+  const std::string path =
+      write("job.toml", "[model]\nname = \"sdxl\"\n[method]\nkind = \"full\"\n");
+  const auto in_file = load_diffusion_job(read(path), {});
+  ASSERT_FALSE(in_file.has_value());
+  EXPECT_NE(in_file.error().message.find("method.kind: expected inference, found full"),
+            std::string::npos);
+}
+
 TEST_F(DiffusionJobs, say_what_is_wrong_and_where) {
   const auto message = [&](const std::string& text) {
     const auto job = load_diffusion_job(read(write("job.toml", text)), {});
