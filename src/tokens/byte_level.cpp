@@ -6,7 +6,7 @@
 namespace headroom::tokens {
 namespace {
 
-constexpr std::size_t bytes = 256;
+constexpr std::size_t byte_count = 256;
 
 // Those that can be seen in Latin-1 stand for themselves, the others for U+0100 and on in order.
 constexpr bool is_visible(unsigned byte) {
@@ -14,16 +14,17 @@ constexpr bool is_visible(unsigned byte) {
 }
 
 struct Letters {
-  std::array<char32_t, bytes> code{};
-  std::array<std::array<char, 2>, bytes> text{};  // UTF-8; the second is 0 where there is none.
-  std::array<std::int16_t, bytes * 2> byte{};     // Below U+0200; −1: none.
+  std::array<char32_t, byte_count> code{};
+  std::array<std::array<char, 2>, byte_count>
+      text{};                                       // UTF-8; the second is 0 where there is none.
+  std::array<std::int16_t, byte_count * 2> byte{};  // Below U+0200; −1: none.
 };
 
 constexpr Letters make_letters() {
   Letters letters;
   letters.byte.fill(-1);
   char32_t next = 0x100;
-  for (unsigned byte = 0; byte < bytes; ++byte) {
+  for (unsigned byte = 0; byte < byte_count; ++byte) {
     const char32_t code = is_visible(byte) ? byte : next++;
     letters.code[byte] = code;
     letters.byte[code] = static_cast<std::int16_t>(byte);

@@ -90,7 +90,7 @@ struct Operands {
 // SlicedAttnProcessor: some of the heads at a time, into a result that has been made before.
 Tensor attend_sliced(const Model& model, const AttentionLayer& layer, const Operands& in) {
   Tape& tape = model.tape;
-  const Tensor result = tape.empty("attention", in.q.meta());
+  Tensor result = tape.empty("attention", in.q.meta());
   const std::uint64_t all = in.q.shape[0];
   const std::uint64_t slice =
       model.processor == Processor::sliced_one ? 1 : std::max<std::uint64_t>(1, layer.heads / 2);

@@ -68,7 +68,7 @@ Convolution make_convolution(Weights& weights, Name name, const ConvolutionShape
 // Padded by half of an odd kernel. MIOpen works on planes: PyTorch hands it a copy of what is none.
 Maps apply(const Model& model, const Convolution& convolution, const Maps& x) {
   const Needed needed(model.weights, {convolution.weight, convolution.bias});
-  Tensor planes = x;
+  Tensor planes = x.tensor();
   if (x.channels_last) planes = ops::copy(model.tape, x, x.shape, convolution.name + ".planes");
   const Shape& weight = convolution.weight->meta.shape;
   const auto side = [&](std::uint64_t size) {

@@ -31,6 +31,9 @@ struct Model {
 // innermost in memory, and what works plane by plane copies them first.
 struct Maps : Tensor {
   bool channels_last = false;
+
+  // The same without how it lies in memory.
+  const Tensor& tensor() const { return *this; }
 };
 Maps maps(Tensor tensor, bool channels_last = false);
 

@@ -92,7 +92,7 @@ Tensor Call::denoise(Prompts& prompts) {
     positive = joined(tape_, negative, positive, 0, name);
   };
   const std::uint64_t images = settings_.batch();
-  Tensor latents = random_latents({images, shape_.vae.latent, height_, width_});
+  Tensor latents = random_latents({images, shape_.vae.latent, height_, width_}).tensor();
   both(prompts.positive, prompts.negative, "prompt_embeds.both");
   both(prompts.pooled, prompts.negative_pooled, "pooled_prompt_embeds.both");
   Tensor sizes;
@@ -105,7 +105,7 @@ Tensor Call::denoise(Prompts& prompts) {
     input =
         guided_ ? maps(joined(tape_, latents, latents, 0, "latent_model_input")) : maps(latents);
     if (shape_.kind == PipelineKind::sdxl) input = maps(ops::scale(tape_, input, "scaled_input"));
-    noise = predict(input, prompts.positive, prompts.pooled, sizes);
+    noise = predict(input, prompts.positive, prompts.pooled, sizes).tensor();
     if (guided_) {
       Tensor guided;
       {
@@ -117,15 +117,15 @@ Tensor Call::denoise(Prompts& prompts) {
     }
     latents = step(noise, latents);
   }
-  kept_ = {
-      input, noise, prompts.positive, prompts.negative, prompts.pooled, prompts.negative_pooled};
+  kept_ = {input.tensor(),   noise,          prompts.positive,
+           prompts.negative, prompts.pooled, prompts.negative_pooled};
   return latents;
 }
 
 Tensor Call::denoise_flux(const Prompts& prompts) {
   const std::uint64_t images = settings_.batch();
   const std::uint64_t patches = (height_ / 2) * (width_ / 2);
-  Tensor latents = random_latents({images, patches, 4 * shape_.vae.latent});
+  Tensor latents = random_latents({images, patches, 4 * shape_.vae.latent}).tensor();
   const Tensor places = tape_.empty("latent_image_ids", {{patches, 3}, element_});
   Tensor noise;
   const std::uint64_t steps = std::min(settings_.steps, recorded_steps);
@@ -156,7 +156,8 @@ void Call::decode(const Tensor& given) {
   {
     Model model = parts_.use(weights);
     if (settings_.attention == AttentionChoice::eager) model.processor = Processor::eager;
-    image = parts_.vae.decode(model, maps(latents), {settings_.vae_slicing, settings_.vae_tiling});
+    image = parts_.vae.decode(model, maps(latents), {settings_.vae_slicing, settings_.vae_tiling})
+                .tensor();
   }
   if (upcasts) weights.cast(Element::fp16);
   const Tensor halved = tape_.empty("image.halved", image.meta());

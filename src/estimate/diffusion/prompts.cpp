@@ -113,7 +113,7 @@ Prompts Encoder::encode_sdxl() {
   }
   Prompts result;
   const auto repeat = [&](Tensor& x, Name name) {
-    const Tensor all = repeated(tape_, x, settings_.images, name);
+    Tensor all = repeated(tape_, x, settings_.images, name);
     x = {};
     return all;
   };

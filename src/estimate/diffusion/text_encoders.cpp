@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/diffusion/text_encoders.h"
 
-#include <utility>
 
 namespace headroom::estimate::diffusion {
 namespace {
@@ -54,7 +53,7 @@ Clip::Clip(Weights& weights, const ClipShape& shape) : shape_(shape) {
     layer.up = make_linear(weights, "mlp.fc1", {shape.hidden, shape.inner});
     layer.down = make_linear(weights, "mlp.fc2", {shape.inner, shape.hidden});
     layer.norm2 = make_norm(weights, "layer_norm2", shape.hidden);
-    layers_.push_back(std::move(layer));
+    layers_.push_back(layer);
   }
   final_ = make_norm(weights, "final_layer_norm", shape.hidden);
   if (shape.projection > 0)
@@ -126,7 +125,7 @@ T5::T5(Weights& weights, const T5Shape& shape) : shape_(shape) {
     layer.down.weight =
         weights.add_kept("wo.weight", {{shape.hidden, shape.inner}, kept}, /*counted=*/true);
     layer.norm2 = make_rms_norm(weights, "ff.layer_norm", shape.hidden);
-    layers_.push_back(std::move(layer));
+    layers_.push_back(layer);
   }
   final_ = make_rms_norm(weights, "final_layer_norm", shape.hidden);
 }

@@ -2,14 +2,9 @@
 #include "estimate/diffusion/transformers.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace headroom::estimate::diffusion {
 namespace {
-
-struct Streams {
-  Tensor image, context;
-};
 
 // gate * x, then added to the residual.
 Tensor add_gated(Tape& tape, const Tensor& residual, const Tensor& x, Name name) {
@@ -153,7 +148,7 @@ Flux::Flux(Weights& weights, const FluxShape& shape) : shape_(shape) {
     block.up = make_linear(weights, "proj_mlp", {width, 4 * width});
     block.out = make_linear(weights, "proj_out", {5 * width, width});
     block.attention = make_joint(weights, "attn", attention);
-    singles_.push_back(std::move(block));
+    singles_.push_back(block);
   }
   norm_out_ = make_ada_norm(weights, "norm_out", width, 2);
   out_ = make_linear(weights, "proj_out", {width, shape.in});
@@ -172,11 +167,11 @@ Tensor Flux::embed(const Model& model, const Tensor& pooled) const {
 }
 
 // FluxSingleTransformerBlock: the prompt's rows before the image's, in one stream.
-Tensor Flux::run(const Model& model, const Single& block, const Tensor& image,
-                 const Tensor& context, const Tensor& time, const Rotation& rotation) const {
+Tensor Flux::run(const Model& model, const Single& block, const Streams& streams,
+                 const Tensor& time, const Rotation& rotation) const {
   Tape& tape = model.tape;
-  Meta meta = image.meta();
-  meta.shape[1] += context.shape[1];
+  Meta meta = streams.image.meta();
+  meta.shape[1] += streams.context.shape[1];
   const Tensor residual = tape.empty("rows", meta);
   const Modulated normed = apply(model, block.norm, residual, time);
   Tensor inner;
@@ -218,7 +213,7 @@ Tensor Flux::forward(const Model& model, const Tensor& latents, const Tensor& co
   for (std::size_t i = 0; i < singles_.size(); ++i) {
     const Scope inner(tape, "single_transformer_blocks", i);
     // Both streams are views of what the block gives.
-    const Tensor both = run(model, singles_[i], streams.image, streams.context, time, rotation);
+    const Tensor both = run(model, singles_[i], streams, time, rotation);
     streams.image = Tape::view(both, streams.image.shape);
     streams.context = Tape::view(both, streams.context.shape);
   }

@@ -12,6 +12,11 @@
 
 namespace headroom::estimate::diffusion {
 
+// The image's rows and the prompt's, which attend to each other.
+struct Streams {
+  Tensor image, context;
+};
+
 // A block with an image and a prompt beside each other.
 struct JointBlock {
   AdaNorm norm1, norm1_context;
@@ -53,8 +58,8 @@ class Flux {
     JointLayer attention;
   };
   Tensor embed(const Model& model, const Tensor& pooled) const;
-  Tensor run(const Model& model, const Single& block, const Tensor& image, const Tensor& context,
-             const Tensor& time, const Rotation& rotation) const;
+  Tensor run(const Model& model, const Single& block, const Streams& streams, const Tensor& time,
+             const Rotation& rotation) const;
 
   FluxShape shape_;
   Linear image_, context_;

@@ -65,7 +65,7 @@ Unet::Transformer Unet::make_transformer(Weights& weights, const Placed& placed)
     block.norm3 = make_norm(weights, "norm3", width);
     block.up = make_linear(weights, "ff.net.0.proj", {width, 8 * width});
     block.down = make_linear(weights, "ff.net.2", {4 * width, width});
-    transformer.blocks.push_back(std::move(block));
+    transformer.blocks.push_back(block);
   }
   if (shape_.linear_projection)
     transformer.linear_out = make_linear(weights, "proj_out", {width, width});
@@ -152,7 +152,7 @@ Tensor Unet::embed_time(const Model& model, const Maps& sample) const {
   };
   const Tensor number =
       embed_number(tape, images, shape_.levels.front().width, model.weights.element());
-  const Tensor time = through(time1_, time2_, number);
+  Tensor time = through(time1_, time2_, number);
   if (!added1_) return time;
   const Tensor sizes = embed_number(tape, images * 6, shape_.added_time, model.weights.element());
   const Tensor joined =
@@ -227,17 +227,17 @@ Maps Unet::run(const Model& model, const Transformer& transformer, const Maps& x
   return add(model, output, x, "output");
 }
 
-Maps Unet::run_down(const Model& model, const Level& level, const Maps& x, const Tensor& time,
-                    const Tensor& context, std::vector<Maps>& skipped) {
+Maps Unet::run_down(const Model& model, const Level& level, const Maps& x, const Hints& hints,
+                    std::vector<Maps>& skipped) {
   Maps hidden = x;
   for (std::size_t i = 0; i < level.resnets.size(); ++i) {
     {
       const Scope scope(model.tape, "resnets", i);
-      hidden = apply(model, level.resnets[i], hidden, time);
+      hidden = apply(model, level.resnets[i], hidden, hints.time);
     }
     if (!level.transformers.empty()) {
       const Scope scope(model.tape, "attentions", i);
-      hidden = run(model, level.transformers[i], hidden, context);
+      hidden = run(model, level.transformers[i], hidden, hints.context);
     }
     skipped.push_back(hidden);
   }
@@ -256,22 +256,21 @@ Maps Unet::run_mid(const Model& model, const Maps& x, const Tensor& time,
   return apply(model, mid_.resnets[1], hidden, time);
 }
 
-Maps Unet::run_up(const Model& model, const Level& level, const Maps& x, const Tensor& time,
-                  const Tensor& context, const std::vector<Maps>& skipped,
-                  const std::optional<Size>& size) {
+Maps Unet::run_up(const Model& model, const Level& level, const Maps& x, const Hints& hints,
+                  const Left& left) {
   Maps hidden = x;
   for (std::size_t i = 0; i < level.resnets.size(); ++i) {
-    hidden = join_channels(model.tape, hidden, skipped[skipped.size() - 1 - i]);
+    hidden = join_channels(model.tape, hidden, left.skipped[left.skipped.size() - 1 - i]);
     {
       const Scope scope(model.tape, "resnets", i);
-      hidden = apply(model, level.resnets[i], hidden, time);
+      hidden = apply(model, level.resnets[i], hidden, hints.time);
     }
     if (level.transformers.empty()) continue;
     const Scope scope(model.tape, "attentions", i);
-    hidden = run(model, level.transformers[i], hidden, context);
+    hidden = run(model, level.transformers[i], hidden, hints.context);
   }
   if (!level.sampler) return hidden;
-  const Size to = size.value_or(Size{2 * hidden.shape[2], 2 * hidden.shape[3]});
+  const Size to = left.size.value_or(Size{2 * hidden.shape[2], 2 * hidden.shape[3]});
   return upsample(model, *level.sampler, hidden, to);
 }
 
@@ -279,11 +278,12 @@ Maps Unet::forward(const Model& model, const Maps& sample, const Condition& cond
   Tape& tape = model.tape;
   const Scope scope(tape, "unet", Component::activations);
   const Tensor time = embed_time(model, sample);
+  const Hints hints{time, condition.context};
   Maps hidden = apply(model, in_, sample);
   std::vector<Maps> skipped = {hidden};
   for (std::size_t i = 0; i < down_.size(); ++i) {
     const Scope inner(tape, "down_blocks", i);
-    hidden = run_down(model, down_[i], hidden, time, condition.context, skipped);
+    hidden = run_down(model, down_[i], hidden, hints, skipped);
   }
   hidden = run_mid(model, hidden, time, condition.context);
   // Sizes that halve with a rest are doubled to what the way down had.
@@ -297,7 +297,7 @@ Maps Unet::forward(const Model& model, const Maps& sample, const Condition& cond
     skipped.erase(begin, skipped.end());
     std::optional<Size> size;
     if (uneven && i + 1 < up_.size()) size = Size{skipped.back().shape[2], skipped.back().shape[3]};
-    hidden = run_up(model, up_[i], hidden, time, condition.context, given, size);
+    hidden = run_up(model, up_[i], hidden, hints, {given, size});
   }
   hidden = normalise_groups(model, norm_out_, hidden);
   hidden = maps(ops::silu(tape, hidden, "conv_act"));

@@ -57,12 +57,22 @@ class Unet {
                     const Tensor& context, bool turned);
   static Maps run(const Model& model, const Transformer& transformer, const Maps& x,
                   const Tensor& context);
-  static Maps run_down(const Model& model, const Level& level, const Maps& x, const Tensor& time,
-                       const Tensor& context, std::vector<Maps>& skipped);
+  // What every block reads beside the maps.
+  struct Hints {
+    const Tensor& time;
+    const Tensor& context;
+  };
+  // What the way down left for a level of the way up, and the size to be doubled to, where doubling
+  // would miss it.
+  struct Left {
+    const std::vector<Maps>& skipped;
+    std::optional<Size> size;
+  };
+  static Maps run_down(const Model& model, const Level& level, const Maps& x, const Hints& hints,
+                       std::vector<Maps>& skipped);
   Maps run_mid(const Model& model, const Maps& x, const Tensor& time, const Tensor& context) const;
-  static Maps run_up(const Model& model, const Level& level, const Maps& x, const Tensor& time,
-                     const Tensor& context, const std::vector<Maps>& skipped,
-                     const std::optional<Size>& size);
+  static Maps run_up(const Model& model, const Level& level, const Maps& x, const Hints& hints,
+                     const Left& left);
 
   UnetShape shape_;
   std::uint64_t time_width_ = 0;

@@ -25,7 +25,7 @@ Vae::Mid Vae::make_mid(Weights& weights) const {
     attention.norm = make_norm(weights, "group_norm", width, shape_.groups);
     attention.layer = make_attention(weights, {width, width, 1, true});
     attention.layer.upcast_softmax = true;
-    mid.attention = std::move(attention);
+    mid.attention = attention;
   }
   for (std::uint64_t i = 0; i < 2; ++i) {
     const Scope inner(weights.tape(), "resnets", i);
