@@ -15,7 +15,7 @@ bool has(const std::vector<int>& places, int place) {
 // What people say in their own words is known by words far apart, which two lines have as well.
 bool is_of_prose(std::string_view id) {
   return id.starts_with("said:") || id.starts_with("override-") || id == "told-outcome" ||
-         id == "outcome-told" || id == "remedy-told" || id == "setting-tried";
+         id == "told-rate" || id == "outcome-told" || id == "remedy-told" || id == "setting-tried";
 }
 
 }  // namespace

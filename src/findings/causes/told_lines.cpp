@@ -44,4 +44,19 @@ bool is_printed_line(const logs::Observations& log, const Observation& line) {
   });
 }
 
+std::vector<const Observation*> told_lines_of_versions(const logs::Observations& log) {
+  const auto place_of = [](const Observation* line) { return std::pair(line->log, line->line); };
+  auto lines = told_lines(log, "told-outcome");
+  for (const Observation* rate : told_lines(log, "told-rate")) {
+    const bool known = std::any_of(lines.begin(), lines.end(), [&](const Observation* one) {
+      return place_of(one) == place_of(rate);
+    });
+    if (!known) lines.push_back(rate);
+  }
+  std::stable_sort(lines.begin(), lines.end(), [&](const auto* one, const auto* other) {
+    return place_of(one) < place_of(other);
+  });
+  return lines;
+}
+
 }  // namespace headroom::findings

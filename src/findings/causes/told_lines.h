@@ -15,6 +15,9 @@ namespace headroom::findings {
 std::vector<const logs::Observation*> told_lines(const logs::Observations& log,
                                                  std::string_view signature);
 
+// What is said of versions, by its outcome in words or as a rate; each line once, in their order.
+std::vector<const logs::Observation*> told_lines_of_versions(const logs::Observations& log);
+
 // Whether a program is known to print the line, or it was typed.
 bool is_printed_line(const logs::Observations& log, const logs::Observation& line);
 

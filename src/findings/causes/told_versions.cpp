@@ -363,7 +363,7 @@ bool ToldVersions::is_comparison() const {
 }
 
 ToldVersions told_versions(const logs::Observations& log, Component about) {
-  const auto lines = told_lines(log, "told-outcome");
+  const auto lines = told_lines_of_versions(log);
   std::vector<Words> words;
   std::set<Component> named;
   for (const Observation* line : lines) {
