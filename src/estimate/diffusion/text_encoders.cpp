@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/diffusion/text_encoders.h"
 
-
 namespace headroom::estimate::diffusion {
 namespace {
 
