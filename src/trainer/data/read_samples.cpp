@@ -130,7 +130,7 @@ Status stream_files(const Source& source, const std::vector<std::string>& files,
   if (reader.counts().conversations > 0)
     to.notes.push_back(fmt::format(
         "{}: conversations by the template {}{}: {}", source.key, tokens::to_string(chat_template),
-        given ? "" : ", which the tokenizer's special tokens tell and data.template changes",
+        given ? "" : ", as the tokenizer's special tokens say (data.template sets another)",
         reader.counts().conversations));
   note_losses(source, reader.counts(), to.notes);
   return Done{};

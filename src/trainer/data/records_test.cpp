@@ -41,7 +41,7 @@ TEST(Records, a_conversation_is_read_by_the_template_that_its_tokens_tell) {
   // tokens of this one.
   EXPECT_THAT(*samples, ElementsAre(ElementsAre(~10, ~7, ~8, ~9, ~4, ~5, ~11, ~4, ~10, ~8, ~8, ~1,
                                                 ~8, ~4, 6, 11, ~4)));
-  EXPECT_THAT(notes, Contains(HasSubstr("conversations by the template chatml, which")));
+  EXPECT_THAT(notes, Contains(HasSubstr("conversations by the template chatml, as")));
   EXPECT_THAT(notes, Contains(HasSubstr("tokens by " + data.source.tokenizer)));
 }
 
