@@ -192,12 +192,13 @@ TEST(RestorePaste, a_command_and_what_it_printed_stay_apart) {
 }
 
 TEST(RestorePaste, what_goes_on_in_a_wider_line_was_not_cut) {
-  EXPECT_THAT(restored("ROCk module is loaded\n"
-                       "Unable to open /dev/kfd read-write: Permission denied\n"
-                       "anna is not member of \"render\" group, the default DRM access group. Users "
-                       "must be a member of the \"render\" group or another DRM access group in "
-                       "order for ROCm applications to run successfully.\n"),
-              ElementsAre("as it is"));
+  EXPECT_THAT(
+      restored("ROCk module is loaded\n"
+               "Unable to open /dev/kfd read-write: Permission denied\n"
+               "anna is not member of \"render\" group, the default DRM access group. Users "
+               "must be a member of the \"render\" group or another DRM access group in "
+               "order for ROCm applications to run successfully.\n"),
+      ElementsAre("as it is"));
 }
 
 TEST(RestorePaste, tables_stay) {
