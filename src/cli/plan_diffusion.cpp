@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/plan_diffusion.h"
 
-#include "base/document.h"
+#include "cli/engine_answer.h"
 #include "cli/present_gpu.h"
 #include "estimate/diffusion/diffusion_plan.h"
-#include "machine/terminal.h"
-#include "report/diffusion_report.h"
 
 namespace headroom::cli {
 
@@ -17,13 +15,7 @@ int plan_diffusion(const run::DiffusionJob& job, const std::string& root, bool a
                                                        job.job.device.allocator);
   if (!plan) return print_error(context, plan.error(), exit_usage);
   plan->notes.insert(plan->notes.begin(), job.notes.begin(), job.notes.end());
-  if (as_json) {
-    context.printer.print_json(report::to_json(*plan));
-  } else {
-    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::to_text(*plan, style));
-  }
-  return plan->fits == false ? exit_findings : exit_ok;
+  return print_engine_plan(*plan, as_json, context);
 }
 
 }  // namespace headroom::cli

@@ -7,11 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/document.h"
+#include "cli/engine_answer.h"
 #include "cli/present_gpu.h"
 #include "estimate/llama_cpp/llama_plan.h"
-#include "machine/terminal.h"
-#include "report/llama_report.h"
 
 namespace headroom::cli {
 namespace {
@@ -42,13 +40,7 @@ int print_plan(estimate::llama::LlamaPlan& plan, const std::vector<std::string>&
                const estimate::Device& device, bool as_json, const Context& context) {
   plan.notes.insert(plan.notes.begin(), first.begin(), first.end());
   plan.notes.insert(plan.notes.end(), device.notes.begin(), device.notes.end());
-  if (as_json) {
-    context.printer.print_json(report::to_json(plan));
-  } else {
-    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::to_text(plan, style));
-  }
-  return plan.fits == false ? exit_findings : exit_ok;
+  return print_engine_plan(plan, as_json, context);
 }
 
 }  // namespace

@@ -3,11 +3,9 @@
 
 #include <utility>
 
-#include "base/document.h"
+#include "cli/engine_answer.h"
 #include "cli/present_gpu.h"
 #include "estimate/vllm/vllm_plan.h"
-#include "machine/terminal.h"
-#include "report/vllm_report.h"
 
 namespace headroom::cli {
 namespace {
@@ -48,13 +46,7 @@ int plan_vllm(run::VllmJob job, const std::string& root, bool as_json, const Con
                                              job.options, *card);
   if (!plan) return print_error(context, plan.error(), exit_usage);
   plan->notes.insert(plan->notes.begin(), notes.begin(), notes.end());
-  if (as_json) {
-    context.printer.print_json(report::to_json(*plan));
-  } else {
-    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::to_text(*plan, style));
-  }
-  return plan->fits == false ? exit_findings : exit_ok;
+  return print_engine_plan(*plan, as_json, context);
 }
 
 }  // namespace headroom::cli

@@ -265,6 +265,7 @@ bool is_of_that_memory(const Cause& found, const LogDiagnosis& diagnosis) {
 
 // What other GPUs need is not the log's: there somebody's work may be ended for nothing.
 std::vector<Step> steps_for(const Diagnosis& machine, const std::string& gpu) {
+  if (gpu.empty()) return joined_steps(machine);
   Diagnosis one = machine;
   one.cause->fix.clear();
   for (const Finding& finding : machine.findings) {
