@@ -15,6 +15,10 @@ headroom_find_archive(MD_LIBRARY md)
 headroom_find_archive(SQLite3_LIBRARY sqlite3)
 headroom_find_archive(PCRE2_LIBRARY pcre2-8)
 headroom_find_archive(UTF8PROC_LIBRARY utf8proc)
+headroom_find_archive(EVENT_LIBRARY event_core)
+headroom_find_archive(EVENT_HTTP_LIBRARY event_extra)
+headroom_find_archive(NCURSES_LIBRARY ncursesw)
+headroom_find_archive(TERMINFO_LIBRARY tinfo)
 
 # Debian has fmt and toml++ as shared libraries only. Their headers hold all of their code; fmt_archive.cpp and toml_archive.cpp
 # compile it once. What is defined is what their own targets define, so that our objects are the same as in other builds.

@@ -281,6 +281,15 @@ def deploy_status_commands(scratch):
     yield from deploy_commands(scratch, "--status")
 
 
+def live_commands(scratch):
+    """`headroom top` of test machines, and of this one."""
+    yield ["headroom", "top", "--json"]
+    for machine in SAMPLE:
+        folder = pathlib.Path(scratch, machine.stem)
+        subprocess.run([PROGRAMS / "fake_machine", machine, folder], check=True)
+        yield ["headroom", "top", "--json", "--root", folder]
+
+
 SCHEMAS = {
     "capture.schema.json": capture_commands,
     "change.schema.json": change_commands,
@@ -292,6 +301,7 @@ SCHEMAS = {
     "fix.schema.json": fix_commands,
     "fixes.schema.json": fixes_commands,
     "history.schema.json": history_commands,
+    "live.schema.json": live_commands,
     "past-runs.schema.json": past_runs_commands,
     "plan-diffusion.schema.json": plan_diffusion_commands,
     "plan-llama.schema.json": plan_llama_commands,

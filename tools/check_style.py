@@ -16,7 +16,7 @@ BANNED_FILE = re.compile(r"(^|_)(util|utils|helper|helpers|common|manager|misc)(
 PRINTS = re.compile(r"""\b(std::cout\b|std::cerr\b|std::clog\b|fmt::print(ln)?\b|f?(printf|puts|putc|putchar)\s*\()"""
                     r"""|[(,=&\s](stdout|stderr)\s*[),;]""")
 # What is printed goes through machine/printer.h, which writes by descriptor.
-MAY_PRINT = re.compile(r"^(src/.*_test\.cpp$|src/.*/testing/|tests/|bench/|include/)")
+MAY_PRINT = re.compile(r"^(src/.*_test\.cpp$|src/.*/testing/|src/screen/|tests/|bench/|include/)")  # ncurses draws on a terminal.
 # The standard library's say nothing to clang's thread-safety analysis.
 STD_LOCK = re.compile(r"\bstd::(\w*mutex|condition_variable\w*|lock_guard|unique_lock|scoped_lock|shared_lock)\b")
 MAY_LOCK = re.compile(r"^(src/base/(mutex\.h|quick_mutex\.(h|cpp))$|src/.*_test\.cpp$|src/.*/testing/|tests/|bench/)")

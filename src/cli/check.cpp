@@ -9,6 +9,7 @@
 
 #include "base/document.h"
 #include "cli/check_env.h"
+#include "cli/check_health.h"
 #include "cli/check_log.h"
 #include "cli/commands.h"
 #include "cli/machine_changes.h"
@@ -42,6 +43,7 @@ struct CheckOptions {
   bool json = false;
   bool quiet = false;
   bool verbose = false;
+  bool health = false;
   std::vector<std::string> what_if;
 };
 
@@ -127,6 +129,7 @@ void print_answer(const CheckOptions& options, const facts::Facts& facts,
 }
 
 int run_check(const CheckOptions& options, const Context& context) {
+  if (options.health) return answer_health(options.root, options.python, context);
   const auto could_not_look = [&options, &context](Error error) {
     if (options.root != "/") error = std::move(error).in("checking " + options.root);
     if (error.next.empty()) error.next = "headroom check --help";
@@ -236,6 +239,10 @@ void add_check(CLI::App& app, Context& context) {
       ->excludes(json)
       ->excludes(quiet)
       ->excludes(env);
+  auto* health = command->add_flag(
+      "--health", options->health,
+      "One line and an exit code for monitors: 0 jobs can run, 1 they cannot, 2 not known");
+  for (auto* other : {what_if, env, log, json, quiet}) health->excludes(other);
   command->footer(
       "It only reads, and does not wake a sleeping GPU. It does not need root. As root it sees the "
       "processes of all users.\n\n"

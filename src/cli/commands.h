@@ -37,6 +37,8 @@ int count_own_words(int argc, const char* const* argv);
 
 // Each adds one command to the App; `context` must outlive the parse.
 void add_check(CLI::App& app, Context& context);
+void add_top(CLI::App& app, Context& context);
+void add_serve(CLI::App& app, Context& context);
 void add_capture(CLI::App& app, Context& context);
 void add_plan(CLI::App& app, Context& context);
 void add_fix(CLI::App& app, Context& context);

@@ -8,14 +8,12 @@
 
 #include "base/document.h"
 #include "base/text.h"
-#include "change/journal.h"
 #include "cli/commands.h"
 #include "cli/deploy_init.h"
 #include "cli/surroundings.h"
 #include "machine/program.h"
 #include "machine/services/paths.h"
 #include "machine/terminal.h"
-#include "machine/user.h"
 #include "machine/user_files.h"
 #include "report/deploy_report.h"
 #include "service/deployment.h"
@@ -37,13 +35,6 @@ struct DeployCommand {
 
 report::Style style_of_stdout() {
   return {machine::stdout_shows_colour(), machine::stdout_width()};
-}
-
-// Root's is the system's, beside the journal of changes.
-std::string state_folder_of(const Context& context) {
-  const std::string said = probe::find_variable(context.environment, "XDG_STATE_HOME");
-  if (machine::runs_as_root() && !said.starts_with('/')) return std::string(change::system_journal);
-  return state_folder(context);
 }
 
 // What a person types to look at it again.
@@ -89,7 +80,7 @@ std::string absolute_path(const std::string& file) {
 std::optional<service::DeployOrder> read_interrupted(const DeployCommand& command,
                                                      const Context& context) {
   auto files = machine::WritableFiles::open("/");
-  const std::string state = state_folder_of(context);
+  const std::string state = deployments_folder(context);
   if (!files || state.empty() || command.root != "/") return std::nullopt;
   const auto names = service::deployed_services(*files, state);
   for (const std::string& name : names ? *names : std::vector<std::string>{}) {
@@ -112,7 +103,7 @@ std::optional<service::DeployOrder> read_interrupted(const DeployCommand& comman
 }
 
 void complete(service::DeployOrder& order, const Context& context) {
-  order.state = state_folder_of(context);
+  order.state = deployments_folder(context);
   const auto folder = machine::program_folder();
   order.program = folder ? *folder + "/headroom" : "";
   order.environment = variables_of(context);
@@ -170,7 +161,7 @@ int run_deployment(const DeployCommand& command, const Context& context) {
 int show_status(const DeployCommand& command, const Context& context) {
   auto files = machine::WritableFiles::open("/");
   if (!files) return print_error(context, files.error(), exit_could_not_look);
-  const std::string state = state_folder_of(context);
+  const std::string state = deployments_folder(context);
   const auto names = service::deployed_services(*files, state);
   if (!names) return print_change_error(context, names.error(), exit_could_not_look);
   nlohmann::ordered_json all = nlohmann::ordered_json::array();

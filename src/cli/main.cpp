@@ -29,6 +29,8 @@ int main(int argc, char** argv, char** variables) {
   context.words = {"headroom"};
   for (int i = 1; i < argc; ++i) context.words.emplace_back(argv[i]);
   headroom::cli::add_check(app, context);
+  headroom::cli::add_top(app, context);
+  headroom::cli::add_serve(app, context);
   headroom::cli::add_capture(app, context);
   headroom::cli::add_plan(app, context);
   headroom::cli::add_fix(app, context);

@@ -16,5 +16,7 @@ probe::Surroundings make_surroundings(const Context& context, const std::string&
 // The user's folder for what outlives a restart: the journal of changes, the history of runs. Empty
 // where neither XDG_STATE_HOME nor HOME says.
 std::string state_folder(const Context& context);
+// Where deployments keep their records: of root the system's, beside the journal of changes.
+std::string deployments_folder(const Context& context);
 
 }  // namespace headroom::cli

@@ -4,7 +4,8 @@ import pathlib
 import shutil
 
 PACKAGES = ("libfmt-dev", "libre2-dev", "libyaml-dev", "libsqlite3-dev", "libmd-dev", "nlohmann-json3-dev",
-            "libtomlplusplus-dev", "libexpected-dev", "libcli11-dev", "libpcre2-dev", "libutf8proc-dev", "gcc-12-base")
+            "libtomlplusplus-dev", "libexpected-dev", "libcli11-dev", "libpcre2-dev", "libutf8proc-dev", "libevent-dev",
+            "libncurses-dev", "gcc-12-base")
 
 
 def add(folder):

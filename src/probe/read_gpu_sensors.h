@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads what the driver measures of a GPU now: for who watches it (`top`, `serve`), not for check.
+#pragma once
+
+#include "facts/gpu.h"
+#include "facts/gpu_sensors.h"
+#include "machine/files.h"
+
+namespace headroom::probe {
+
+// Of a GPU that sleeps nothing is read: every sensor is missing with `asleep`, since older drivers
+// wake the GPU for these files.
+facts::GpuSensors read_gpu_sensors(const machine::Files& files, const facts::PciGpu& gpu);
+
+}  // namespace headroom::probe
