@@ -53,9 +53,10 @@ class View {
   void show(const live::Moment& moment) {
     const report::Style style{machine::stdout_shows_colour(),
                               std::max<std::size_t>(screen_.width(), 20)};
+    all_ = printable_page(report::top_text(moment, style, 0));
     // Who scrolls wants to see all of it.
-    page_ = printable_page(report::top_text(moment, style, top_ == 0 ? screen_.rows() : 0));
-    draw();
+    screen_.show(top_ > 0 ? all_ : printable_page(report::top_text(moment, style, screen_.rows())),
+                 top_);
   }
   // False: it is over.
   bool react(Key key) {
@@ -79,7 +80,7 @@ class View {
         top_ = 0;
         break;
       case Key::end:
-        move(static_cast<std::ptrdiff_t>(split_lines(page_).size()));
+        move(static_cast<std::ptrdiff_t>(split_lines(all_).size()));
         break;
       case Key::none:
       case Key::resized:
@@ -88,18 +89,19 @@ class View {
     }
     return true;
   }
-  bool is_scrolled() const { return top_ > 0; }
 
  private:
+  // The last line stays at the bottom.
   void move(std::ptrdiff_t lines) {
-    const auto all = static_cast<std::ptrdiff_t>(split_lines(page_).size());
-    top_ = static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(
-        static_cast<std::ptrdiff_t>(top_) + lines, 0, std::max<std::ptrdiff_t>(all - 1, 0)));
+    const std::size_t all = split_lines(all_).size();
+    const std::size_t rows = screen_.rows();
+    const auto furthest = static_cast<std::ptrdiff_t>(all > rows ? all - rows : 0);
+    top_ = static_cast<std::size_t>(
+        std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(top_) + lines, 0, furthest));
   }
-  void draw() { screen_.show(page_, top_); }
 
   screen::Screen& screen_;
-  std::string page_;
+  std::string all_;
   std::size_t top_ = 0;
 };
 

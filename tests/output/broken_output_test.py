@@ -52,6 +52,11 @@ CASES = {
         Case("check --env forum.sh --root machine", HALF), Case("check --log logs/full-card.log"),
         Case("check --log logs/full-card.log --report note.md", makes="note.md"),
         Case("check --root nowhere"), Case("check --rooot")],
+    "top": [
+        Case("top --once --root machine", HALF), Case("top --json --root machine", HALF), Case("top --root nowhere")],
+    "serve": [
+        Case("serve --once --root machine", HALF), Case("serve --once --root nowhere"),
+        Case("serve --once --textfile metrics.prom --root machine", HALF, makes="metrics.prom")],
     "capture": [
         Case("capture out --root machine", HALF, makes="out/MANIFEST.json"),
         Case("capture out.zip --root machine", HALF), Case("capture out --root nowhere")],
