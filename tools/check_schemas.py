@@ -290,6 +290,19 @@ def live_commands(scratch):
         yield ["headroom", "top", "--json", "--root", folder]
 
 
+def fleet_commands(scratch):
+    """`headroom report` of test machines, and of files that are none."""
+    answers = pathlib.Path(scratch, "answers")
+    answers.mkdir()
+    for machine in SAMPLE:
+        folder = pathlib.Path(scratch, machine.stem)
+        subprocess.run([PROGRAMS / "fake_machine", machine, folder], check=True)
+        done = subprocess.run([PROGRAMS / "headroom", "check", "--json", "--root", folder], capture_output=True, check=False)
+        (answers / f"{machine.stem}.json").write_bytes(done.stdout)
+    (answers / "broken.json").write_text("{")
+    yield ["headroom", "report", "--json", answers]
+
+
 SCHEMAS = {
     "capture.schema.json": capture_commands,
     "change.schema.json": change_commands,
@@ -300,6 +313,7 @@ SCHEMAS = {
     "explain.schema.json": explain_commands,
     "fix.schema.json": fix_commands,
     "fixes.schema.json": fixes_commands,
+    "fleet.schema.json": fleet_commands,
     "history.schema.json": history_commands,
     "live.schema.json": live_commands,
     "past-runs.schema.json": past_runs_commands,

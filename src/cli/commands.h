@@ -39,6 +39,7 @@ int count_own_words(int argc, const char* const* argv);
 void add_check(CLI::App& app, Context& context);
 void add_top(CLI::App& app, Context& context);
 void add_serve(CLI::App& app, Context& context);
+void add_report(CLI::App& app, Context& context);
 void add_capture(CLI::App& app, Context& context);
 void add_plan(CLI::App& app, Context& context);
 void add_fix(CLI::App& app, Context& context);

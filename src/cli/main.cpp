@@ -31,6 +31,7 @@ int main(int argc, char** argv, char** variables) {
   headroom::cli::add_check(app, context);
   headroom::cli::add_top(app, context);
   headroom::cli::add_serve(app, context);
+  headroom::cli::add_report(app, context);
   headroom::cli::add_capture(app, context);
   headroom::cli::add_plan(app, context);
   headroom::cli::add_fix(app, context);

@@ -57,6 +57,9 @@ CASES = {
     "serve": [
         Case("serve --once --root machine", HALF), Case("serve --once --root nowhere"),
         Case("serve --once --textfile metrics.prom --root machine", HALF, makes="metrics.prom")],
+    "report": [
+        Case("report answers", "mkdir answers && headroom check --json --root /nowhere > answers/a.json; true"),
+        Case("report answers --json", "mkdir answers && echo {} > answers/a.json"), Case("report nowhere")],
     "capture": [
         Case("capture out --root machine", HALF, makes="out/MANIFEST.json"),
         Case("capture out.zip --root machine", HALF), Case("capture out --root nowhere")],
