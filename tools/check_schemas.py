@@ -303,7 +303,13 @@ def fleet_commands(scratch):
     yield ["headroom", "report", "--json", answers]
 
 
+def accept_commands(scratch):
+    """`headroom accept` of this machine, without PyTorch."""
+    yield ["/usr/bin/env", f"HOME={scratch}", f"PATH={scratch}", PROGRAMS / "headroom", "accept", f"{scratch}/out", "--json"]
+
+
 SCHEMAS = {
+    "accept.schema.json": accept_commands,
     "capture.schema.json": capture_commands,
     "change.schema.json": change_commands,
     "check.schema.json": check_commands,

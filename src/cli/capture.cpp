@@ -7,22 +7,14 @@
 #include <array>
 
 #include "base/document.h"
-#include "capture/identity.h"
-#include "capture/redact_recording.h"
 #include "capture/write_recording.h"
 #include "cli/commands.h"
-#include "cli/machine_changes.h"
-#include "cli/surroundings.h"
-#include "findings/diagnosis.h"
-#include "findings/recent_changes.h"
+#include "cli/machine_record.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/open_root.h"
 #include "machine/terminal.h"
 #include "machine/user.h"
-#include "probe/probe.h"
 #include "report/capture_report.h"
-#include "report/changes_report.h"
-#include "report/check_json.h"
 
 namespace headroom::cli {
 namespace {
@@ -35,18 +27,6 @@ struct CaptureOptions {
   std::string python;
   bool json = false;
 };
-
-// What check --json prints, but for the one thing that a capture cannot share.
-Result<std::string> check_as_text(const machine::Files& files, const knowledge::GpuTables& tables,
-                                  const probe::Surroundings& surroundings) {
-  HEADROOM_TRY(facts::Facts facts, probe::probe(files, tables, surroundings));
-  HEADROOM_TRY(const auto packages, knowledge::load_package_table());
-  const auto history = read_history(files, packages, facts);
-  facts.machine.live = false;
-  auto document = report::to_json(facts, findings::diagnose({facts, tables}));
-  document["changes"] = report::changes_json(findings::find_recent_changes(history, packages));
-  return report::to_text(document);
-}
 
 // "box.tar.zst" → "box-2.tar.zst".
 std::string another_name(const std::string& output) {
@@ -106,26 +86,16 @@ void add_refusals(report::CaptureReport& report, const machine::Recording& recor
 }
 
 Result<report::CaptureReport> record(const CaptureOptions& options, const Context& context) {
-  HEADROOM_TRY(const auto tables, knowledge::load_gpu_tables());
-  machine::Recording recording;
-  HEADROOM_TRY(const machine::OpenRoot root, machine::open_root(options.root, &recording));
-  const auto surroundings = make_surroundings(context, options.python, root.files.is_real());
-  HEADROOM_TRY(const std::string answer, check_as_text(root.files, tables, surroundings));
-
-  // Asked without a record: what tells whose machine it is does not belong into one.
-  HEADROOM_TRY(const machine::OpenRoot beside, machine::open_root(options.root));
-  redact::Redactor redactor(capture::read_identity(beside.files, recording));
-  const machine::Recording clean = capture::redact_recording(recording, redactor);
-  const redact::Counts counts = redactor.counts();
-  const std::string python = redactor.text(surroundings.python);
-
+  HEADROOM_TRY(MachineRecord machine, record_machine(options.root, options.python, context));
   HEADROOM_TRY(const auto writer, make_writer(options.output));
-  HEADROOM_TRY(const capture::Written written, capture::write_recording(clean, counts, *writer));
+  const redact::Counts counts = machine.redactor.counts();
+  HEADROOM_TRY(const capture::Written written,
+               capture::write_recording(machine.recording, counts, *writer));
   HEADROOM_CHECK(writer->finish());
 
   report::CaptureReport report;
   report.output = options.output;
-  report.python = python;
+  report.python = machine.python;
   report.archive = options.output.ends_with(archive_ending);
   report.files = written.files;
   report.links = written.links;
@@ -134,11 +104,12 @@ Result<report::CaptureReport> record(const CaptureOptions& options, const Contex
   for (std::size_t kind = 0; kind < counts.size(); ++kind) {
     report.redacted.emplace_back(to_string(static_cast<redact::Kind>(kind)), counts[kind]);
   }
-  add_refusals(report, clean);
+  add_refusals(report, machine.recording);
   report.more_as_root =
-      root.files.is_real() && !report.no_permission.empty() && !machine::runs_as_root();
+      machine.is_live && !report.no_permission.empty() && !machine::runs_as_root();
   HEADROOM_TRY(report.differences,
-               find_differences(options.output, python, redactor.report(answer), tables));
+               find_differences(options.output, machine.python,
+                                machine.redactor.report(machine.answer), machine.tables));
   return report;
 }
 

@@ -60,6 +60,7 @@ CASES = {
     "report": [
         Case("report answers", "mkdir answers && headroom check --json --root /nowhere > answers/a.json; true"),
         Case("report answers --json", "mkdir answers && echo {} > answers/a.json"), Case("report nowhere")],
+    "accept": [Case("accept out", makes="out/MANIFEST.json"), Case("accept no/such/folder/out")],
     "capture": [
         Case("capture out --root machine", HALF, makes="out/MANIFEST.json"),
         Case("capture out.zip --root machine", HALF), Case("capture out --root nowhere")],
