@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import schema_machines
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAMS = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/dev/bin"
 MACHINES = sorted((ROOT / "tests/machines").glob("*.toml"))
@@ -281,35 +283,12 @@ def deploy_status_commands(scratch):
     yield from deploy_commands(scratch, "--status")
 
 
-def live_commands(scratch):
-    """`headroom top` of test machines, and of this one."""
-    yield ["headroom", "top", "--json"]
-    for machine in SAMPLE:
-        folder = pathlib.Path(scratch, machine.stem)
-        subprocess.run([PROGRAMS / "fake_machine", machine, folder], check=True)
-        yield ["headroom", "top", "--json", "--root", folder]
-
-
-def fleet_commands(scratch):
-    """`headroom report` of test machines, and of files that are none."""
-    answers = pathlib.Path(scratch, "answers")
-    answers.mkdir()
-    for machine in SAMPLE:
-        folder = pathlib.Path(scratch, machine.stem)
-        subprocess.run([PROGRAMS / "fake_machine", machine, folder], check=True)
-        done = subprocess.run([PROGRAMS / "headroom", "check", "--json", "--root", folder], capture_output=True, check=False)
-        (answers / f"{machine.stem}.json").write_bytes(done.stdout)
-    (answers / "broken.json").write_text("{")
-    yield ["headroom", "report", "--json", answers]
-
-
-def accept_commands(scratch):
-    """`headroom accept` of this machine, without PyTorch."""
-    yield ["/usr/bin/env", f"HOME={scratch}", f"PATH={scratch}", PROGRAMS / "headroom", "accept", f"{scratch}/out", "--json"]
+def of_machines(commands):
+    return lambda scratch: commands(scratch, PROGRAMS, SAMPLE)
 
 
 SCHEMAS = {
-    "accept.schema.json": accept_commands,
+    "accept.schema.json": of_machines(schema_machines.accept_commands),
     "capture.schema.json": capture_commands,
     "change.schema.json": change_commands,
     "check.schema.json": check_commands,
@@ -319,9 +298,9 @@ SCHEMAS = {
     "explain.schema.json": explain_commands,
     "fix.schema.json": fix_commands,
     "fixes.schema.json": fixes_commands,
-    "fleet.schema.json": fleet_commands,
+    "fleet.schema.json": of_machines(schema_machines.fleet_commands),
     "history.schema.json": history_commands,
-    "live.schema.json": live_commands,
+    "live.schema.json": of_machines(schema_machines.live_commands),
     "past-runs.schema.json": past_runs_commands,
     "plan-diffusion.schema.json": plan_diffusion_commands,
     "plan-llama.schema.json": plan_llama_commands,

@@ -44,6 +44,14 @@ std::string shell_quote(std::string_view word) {
   return quoted + "'";
 }
 
+std::string shell_operand(std::string_view word) {
+  return (word.starts_with('-') ? "-- " : "") + shell_quote(word);
+}
+
+std::string shell_option(std::string_view option, std::string_view value) {
+  return fmt::format("{}{}{}", option, value.starts_with('-') ? "=" : " ", shell_quote(value));
+}
+
 std::string shell_line(const std::vector<std::string>& words) {
   std::string line;
   for (const std::string& word : words) line += (line.empty() ? "" : " ") + shell_quote(word);

@@ -21,5 +21,18 @@ TEST(ShellQuote, hidden_characters_are_bytes_that_printf_makes) {
   EXPECT_EQ(shell_quote("\xff\r"), "''\"$(printf '\\377')\"''\"$(printf '\\015')\"''");
 }
 
+TEST(ShellOperand, what_others_have_named_is_one_word_and_no_option) {
+  EXPECT_EQ(shell_operand("vllm.service"), "vllm.service");
+  EXPECT_EQ(shell_operand("a;touch b;.service"), "'a;touch b;.service'");
+  EXPECT_EQ(shell_operand("vllm\\x2dserve.service"), "'vllm\\x2dserve.service'");
+  EXPECT_EQ(shell_operand("-x --now.service"), "-- '-x --now.service'");
+}
+
+TEST(ShellOption, a_value_cannot_be_another_option) {
+  EXPECT_EQ(shell_option("--unit", "a.service"), "--unit a.service");
+  EXPECT_EQ(shell_option("--unit", "$(id).service"), "--unit '$(id).service'");
+  EXPECT_EQ(shell_option("--unit", "--all"), "--unit=--all");
+}
+
 }  // namespace
 }  // namespace headroom

@@ -17,7 +17,7 @@ Result<std::unique_ptr<MachineWatch>> MachineWatch::open(const std::string& root
                                                          const Context& context) {
   HEADROOM_TRY(auto tables, knowledge::load_gpu_tables());
   HEADROOM_TRY(auto opened, machine::open_root(root));
-  std::unique_ptr<MachineWatch> watch(new MachineWatch(std::move(tables), std::move(opened)));
+  std::unique_ptr<MachineWatch> watch(new MachineWatch(std::move(tables), std::move(opened), root));
   const bool is_real = watch->root_.files.is_real();
   watch->surroundings_ = make_surroundings(context, "", is_real);
   if (is_real) {
@@ -31,7 +31,14 @@ Result<live::Moment> MachineWatch::look() {
   const std::uint64_t began = machine::monotonic_ns();
   live::Moment moment;
   moment.since_1970 = std::chrono::milliseconds(machine::time_of_day_ms());
-  HEADROOM_TRY(moment.facts, probe::probe(root_.files, tables_, surroundings_));
+  moment.root = name_;
+  auto facts = probe::probe(root_.files, tables_, surroundings_);
+  if (!facts) {
+    // A folder that was made anew is another one under the same name.
+    if (auto again = machine::open_root(name_)) root_ = *std::move(again);
+    return std::move(facts).error();
+  }
+  moment.facts = *std::move(facts);
   moment.diagnosis = findings::diagnose({moment.facts, tables_});
   for (const facts::Gpu& gpu : moment.facts.gpus) {
     moment.sensors.push_back(probe::read_gpu_sensors(root_.files, gpu));

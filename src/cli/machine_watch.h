@@ -26,13 +26,14 @@ class MachineWatch {
   Result<live::Moment> look();
 
  private:
-  MachineWatch(knowledge::GpuTables tables, machine::OpenRoot root)
-      : tables_(std::move(tables)), root_(std::move(root)) {}
+  MachineWatch(knowledge::GpuTables tables, machine::OpenRoot root, std::string name)
+      : tables_(std::move(tables)), root_(std::move(root)), name_(std::move(name)) {}
   void add_engines(live::Moment& moment);
   void add_past(live::Moment& moment) const;
 
   knowledge::GpuTables tables_;
   machine::OpenRoot root_;
+  std::string name_;  // Of the root, as typed.
   probe::Surroundings surroundings_;
   std::string history_, deployments_;  // Empty: none, as of a captured machine.
   live::EngineTimes times_;

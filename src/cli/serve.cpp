@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/machine_watch.h"
 #include "cli/refuse_outputs.h"
+#include "cli/seconds_between.h"
 #include "findings/health.h"
 #include "machine/clock.h"
 #include "machine/output_files.h"
@@ -37,6 +38,17 @@ machine::OutputFile text_file_of(const ServeOptions& options) {
   return {"--textfile", options.text_file};
 }
 
+// A pipe whose reader waits would keep each look waiting, and the end too.
+std::optional<Error> refuse_stream(const ServeOptions& options) {
+  if (options.text_file.empty()) return std::nullopt;
+  const auto kind = machine::kind_of(options.text_file);
+  if (!kind || *kind == EntryKind::file) return std::nullopt;
+  return Error{
+      Errc::invalid,
+      fmt::format("--textfile {}: expected a file, found something else", options.text_file),
+      "headroom serve --once   (prints it)"};
+}
+
 // Where each look goes.
 class Publisher {
  public:
@@ -52,7 +64,11 @@ class Publisher {
   Status look() {
     ++counts_.looks;
     const auto moment = watch_.look();
-    if (!moment) ++counts_.failures;
+    if (moment) {
+      counts_.last_good = moment->since_1970;
+    } else {
+      ++counts_.failures;
+    }
     const std::string metrics =
         moment ? report::metrics_text(*moment, counts_) : report::metrics_text(counts_);
     if (site_ != nullptr) show(moment, metrics);
@@ -149,6 +165,7 @@ int run_serve(const ServeOptions& options, const Context& context) {
   if (!watch) return print_error(context, watch.error(), exit_could_not_look);
   machine::InputFiles inputs = machine::captured_machine(options.root);
   if (!options.token_file.empty()) inputs.files.push_back(options.token_file);
+  if (const auto error = refuse_stream(options)) return print_error(context, *error, exit_usage);
   if (const auto code = refuse_outputs({text_file_of(options)}, inputs, context)) return *code;
   Publisher publisher(options, **watch, context);
   if (options.once) {
@@ -181,7 +198,7 @@ void add_serve(CLI::App& app, Context& context) {
       ->add_option("--interval", options->interval_s,
                    "How often to look, in seconds, 1 to 3600 (default: 5)")
       ->type_name("SECONDS")
-      ->check(CLI::Range(1.0, 3600.0));
+      ->check(seconds_between(1, 3600));
   command->add_flag("--once", options->once,
                     "Write the metrics once, to --textfile or to standard output, and end");
   command->add_option("--root", options->root, "A captured machine, as for headroom check --root")

@@ -3,6 +3,7 @@
 // fragmentation: nothing inside the new job can help, only the holder can.
 #include <fmt/format.h>
 
+#include "base/shell_quote.h"
 #include "base/text.h"
 #include "facts/cgroup.h"
 #include "facts/desktop.h"
@@ -44,15 +45,21 @@ Step ask_to_stop(const facts::Holder& holder, const std::string& where) {
                     who),
         "scancel " + std::string(number));
   }
-  if (!holder.container.empty()) {
-    return sentence_with(
-        fmt::format("If nobody needs the container of {} now, stop it (podman: podman stop {})",
-                    who, holder.container),
-        "docker stop " + holder.container);
+  const bool has_command = holder.engine == "docker" || holder.engine == "podman";
+  if (!holder.container.empty() && has_command) {
+    return sentence_with(fmt::format("If nobody needs the container of {} now, stop it", who),
+                         holder.engine + " stop " + shell_operand(holder.container));
   }
+  if (!holder.container.empty()) {
+    return sentence(fmt::format("If nobody needs the container of {} now, stop it ({} {})", who,
+                                holder.engine.empty() ? "container" : holder.engine,
+                                holder.container));
+  }
+  // Whose service it is, the system's or a user's own, reclaim finds out.
   if (holder.unit.ends_with(".service")) {
-    return sentence_with(fmt::format("If nobody needs the service of {} now, stop it", who),
-                         "sudo systemctl stop " + holder.unit);
+    return sentence_with(
+        fmt::format("If nobody needs {} now, the service of {}, stop it", holder.unit, who),
+        fmt::format("headroom reclaim --pid {} --apply", holder.pid));
   }
   return sentence_with(
       fmt::format("If you no longer need what {} computes, end it; what it has not saved is lost",

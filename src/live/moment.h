@@ -29,6 +29,7 @@ struct RunCounts {
 RunCounts count_runs(const std::vector<supervisor::PastCommand>& attempts);
 
 struct Moment {
+  std::string root = "/";  // Which machine, as typed; "/" is this one.
   std::chrono::milliseconds since_1970{0};
   std::chrono::microseconds look{0};  // How long it took to look.
   facts::Facts facts;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "facts/free_now.h"
+#include "report/cause_text.h"
 #include "report/ladder_text.h"
 #include "report/machine_summary.h"
 #include "report/utc_time.h"
@@ -104,14 +105,14 @@ Ordered gpu_json(const facts::Gpu& gpu, const facts::GpuSensors& sensors,
   return object;
 }
 
-Ordered findings_json(const findings::Diagnosis& diagnosis) {
+Ordered findings_json(const live::Moment& moment) {
   Ordered list = Ordered::array();
-  for (const findings::Finding& finding : diagnosis.findings) {
+  for (const findings::Finding& finding : moment.diagnosis.findings) {
     list.push_back({{"id", finding.id},
                     {"severity", to_string(finding.severity)},
                     {"gpu", text(finding.gpu)},
                     {"title", finding.title},
-                    {"next", finding.next.text()}});
+                    {"next", for_root(finding.next.text(), moment.root)}});
   }
   return list;
 }
@@ -137,7 +138,7 @@ Ordered live_json(const live::Moment& moment) {
                    {"look_s", static_cast<double>(moment.look.count()) / 1e6},
                    {"verdict", to_string(moment.diagnosis.verdict)},
                    {"summary", machine_summary(moment.facts, moment.diagnosis)},
-                   {"findings", findings_json(moment.diagnosis)},
+                   {"findings", findings_json(moment)},
                    {"gpus", Ordered::array()}};
   for (std::size_t index = 0; index < moment.facts.gpus.size(); ++index) {
     const bool read = index < moment.sensors.size();

@@ -35,7 +35,7 @@ std::string page(const nlohmann::ordered_json& live, std::string_view plain) {
 }  // namespace
 
 std::string live_page(const nlohmann::ordered_json& live, const live::Moment& moment) {
-  return page(live, top_text(moment, {false, plain_width}, 0));
+  return page(live, fit(top_text(moment, {false, plain_width}, 0), plain_width));
 }
 
 std::string live_page_error(std::string_view message) {

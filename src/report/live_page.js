@@ -146,10 +146,14 @@
   var verdict = make("p", { "class": "verdict", "aria-live": "polite" });
   var found = make("div");
   var past = make("div");
+  var usual = 0;  // Milliseconds between two events.
   function show(live) {
+    usual = last === 0 ? 0 : Math.min(Date.now() - last, 3600000);
     last = Date.now();
     if (live.error) {
-      main.replaceChildren(make("p", { "class": "verdict error", role: "alert" }, [live.error]));
+      main.replaceChildren(make("p", { "class": "verdict error", role: "alert" },
+        ["The machine could not be looked at: " + live.error]));
+      document.title = "unknown – headroom";
       sections = {};
       return;
     }
@@ -166,13 +170,15 @@
   var connected = false;
   function say_state() {
     var seconds = Math.round((Date.now() - last) / 1000);
-    state.className = connected ? "" : "lost";
-    say(state, connected ? "Live" : "Connection lost " + seconds + " s ago; what follows is old");
+    var silent = connected && seconds * 1000 > Math.max(3 * usual, 15000);
+    state.className = connected && !silent ? "" : "lost";
+    say(state, !connected ? "Connection lost " + seconds + " s ago; what follows is old" :
+      silent ? "No news for " + seconds + " s; what follows is old" : "Live");
   }
   show(JSON.parse(document.getElementById("first").textContent));
   var events = new EventSource("/events");
   events.onopen = function () { connected = true; say_state(); };
   events.onerror = function () { connected = false; say_state(); };
   events.onmessage = function (event) { connected = true; show(JSON.parse(event.data)); say_state(); };
-  setInterval(function () { if (!connected) { say_state(); } }, 1000);
+  setInterval(say_state, 1000);
 }());

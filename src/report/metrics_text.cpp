@@ -39,6 +39,16 @@ class Writer {
     return out_.text();
   }
 
+  void about_verdicts(findings::Verdict verdict) {
+    gauge("headroom_verdict",
+          "What headroom check says of the machine: 1 for one of the verdicts.");
+    using findings::Verdict;
+    for (const Verdict one : {Verdict::ok, Verdict::limited, Verdict::broken, Verdict::unsuitable,
+                              Verdict::no_gpu, Verdict::unknown}) {
+      out_.add({{"verdict", std::string(to_string(one))}}, std::uint64_t{verdict == one});
+    }
+  }
+
   void about_looks(const LookCounts& counts) {
     gauge("headroom_build_info", "The version of headroom; always 1.");
     out_.add({{"version", std::string(program_version())}}, std::uint64_t{1});
@@ -46,6 +56,8 @@ class Writer {
     out_.add({}, counts.looks);
     counter("headroom_look_failures_total", "How often it could not look.");
     out_.add({}, counts.failures);
+    gauge("headroom_look_timestamp_seconds", "When the last look was that succeeded, since 1970.");
+    if (counts.last_good) out_.add({}, static_cast<double>(counts.last_good->count()) / 1e3);
   }
   const std::string& text() const { return out_.text(); }
 
@@ -69,16 +81,7 @@ class Writer {
   void about_verdict() {
     gauge("headroom_look_duration_seconds", "How long the last look took.");
     out_.add({}, static_cast<double>(moment_.look.count()) / 1e6);
-    gauge("headroom_look_timestamp_seconds", "When the last look was, since 1970.");
-    out_.add({}, static_cast<double>(moment_.since_1970.count()) / 1e3);
-    gauge("headroom_verdict",
-          "What headroom check says of the machine: 1 for one of the verdicts.");
-    using findings::Verdict;
-    for (const Verdict verdict : {Verdict::ok, Verdict::limited, Verdict::broken,
-                                  Verdict::unsuitable, Verdict::no_gpu, Verdict::unknown}) {
-      out_.add({{"verdict", std::string(to_string(verdict))}},
-               std::uint64_t{moment_.diagnosis.verdict == verdict});
-    }
+    about_verdicts(moment_.diagnosis.verdict);
     gauge("headroom_finding", "Something that headroom check found, by its cause; always 1.");
     for (const findings::Finding& finding : moment_.diagnosis.findings) {
       out_.add({{"id", finding.id},
@@ -257,6 +260,7 @@ std::string metrics_text(const LookCounts& counts) {
   const live::Moment nothing;
   Writer writer(nothing);
   writer.about_looks(counts);
+  writer.about_verdicts(findings::Verdict::unknown);
   return writer.text();
 }
 

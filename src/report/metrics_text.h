@@ -3,7 +3,9 @@
 // docs/serve.md, which people build alerts and dashboards on: none is renamed.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "live/moment.h"
@@ -14,11 +16,12 @@ namespace headroom::report {
 struct LookCounts {
   std::uint64_t looks = 0;
   std::uint64_t failures = 0;
+  std::optional<std::chrono::milliseconds> last_good = {};  // Since 1970.
 };
 
 // What is not known has no sample: it is never 0.
 std::string metrics_text(const live::Moment& moment, const LookCounts& counts);
-// Where the machine could not be looked at: what is left to say.
+// Where the machine could not be looked at: that nothing is known, and since when.
 std::string metrics_text(const LookCounts& counts);
 
 }  // namespace headroom::report

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/shell_quote.h"
 #include "base/text.h"
 #include "report/reclaim_text.h"
 
@@ -15,7 +16,7 @@ using plan::Rung;
 
 std::string start(const plan::ReclaimPlan& plan, bool root) {
   const std::string words =
-      plan.caller.words.empty() ? "headroom reclaim" : join(plan.caller.words, " ");
+      plan.caller.words.empty() ? "headroom reclaim" : shell_line(plan.caller.words);
   return (root && !plan.caller.root ? "sudo " : "") + words;
 }
 
@@ -24,8 +25,10 @@ std::string choice_of(const plan::ReclaimOptions& options,
                       const std::vector<plan::Spared>& without = {}) {
   std::vector<std::string> typed;
   for (const std::uint64_t pid : options.pids) typed.push_back(fmt::format("--pid {}", pid));
-  for (const std::string& one : options.containers) typed.push_back("--container " + one);
-  for (const std::string& one : options.units) typed.push_back("--unit " + one);
+  for (const std::string& one : options.containers) {
+    typed.push_back(shell_option("--container", one));
+  }
+  for (const std::string& one : options.units) typed.push_back(shell_option("--unit", one));
   if (options.all) typed.emplace_back("--all");
   std::string words;
   for (const std::string& word : typed) {

@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "facts/free_now.h"
+#include "report/cause_text.h"
 #include "report/ladder_text.h"
 #include "report/machine_summary.h"
 #include "report/utc_time.h"
@@ -155,33 +156,39 @@ Lines gpu_lines(const live::Moment& moment, std::size_t index, const Style& styl
   return lines;
 }
 
-Lines finding_lines(const findings::Diagnosis& diagnosis, const Style& style) {
+// `whole`: where nothing is cut off, a line may go on in the next.
+Lines finding_lines(const live::Moment& moment, const Style& style, bool whole) {
   Lines lines;
-  for (const findings::Finding& finding : diagnosis.findings) {
+  for (const findings::Finding& finding : moment.diagnosis.findings) {
     if (finding.severity == findings::Severity::info) continue;
     const bool error = finding.severity == findings::Severity::error;
     const std::string word = fmt::format("{:<9}", to_string(finding.severity));
     const std::size_t left = style.width - std::min<std::size_t>(style.width - 1, word.size() + 2);
+    std::string title = printable(finding.title);
+    if (moment.facts.gpus.size() > 1 && !finding.gpu.empty())
+      title = printable(finding.gpu) + "  " + title;
     lines.push_back("  " + (error ? style.red(word) : style.yellow(word)) +
-                    shorten(printable(finding.title), left));
+                    (whole ? title : shorten(title, left)));
   }
   return lines;
 }
 
-Lines all_lines(const live::Moment& moment, const Style& style, std::size_t most_holders) {
-  Lines lines = {style.bold("headroom top") + "  " + utc_time(moment.since_1970) + "  " +
-                 shorten(machine_summary(moment.facts, moment.diagnosis),
-                         style.width > 60 ? style.width - 40 : 20)};
+Lines all_lines(const live::Moment& moment, const Style& style, std::size_t most_holders,
+                bool whole) {
+  std::string summary = machine_summary(moment.facts, moment.diagnosis);
+  if (!whole) summary = shorten(summary, style.width > 60 ? style.width - 40 : 20);
+  Lines lines = {style.bold("headroom top") + "  " + utc_time(moment.since_1970) + "  " + summary};
   for (std::size_t index = 0; index < moment.facts.gpus.size(); ++index) {
     lines.emplace_back();
     const Lines more = gpu_lines(moment, index, style, most_holders);
     lines.insert(lines.end(), more.begin(), more.end());
   }
-  const Lines found = finding_lines(moment.diagnosis, style);
+  const Lines found = finding_lines(moment, style, whole);
   if (!found.empty()) {
     lines.emplace_back();
     lines.insert(lines.end(), found.begin(), found.end());
-    lines.push_back(style.dim("  headroom check   says what to do"));
+    lines.push_back(
+        style.dim("  " + for_root("headroom check", moment.root) + "   says what to do"));
   }
   return lines;
 }
@@ -191,11 +198,12 @@ Lines all_lines(const live::Moment& moment, const Style& style, std::size_t most
 std::string top_text(const live::Moment& moment, const Style& style, std::size_t rows) {
   std::size_t most = 0;
   for (const Gpu& gpu : moment.facts.gpus) most = std::max(most, gpu.holders.size());
-  Lines lines = all_lines(moment, style, most);
+  const bool whole = rows == 0;
+  Lines lines = all_lines(moment, style, most, whole);
   while (rows > 0 && lines.size() > rows && most > 1) {
     // One more at the end says how many are left out.
     most = most > 8 ? most * 3 / 4 : most - 1;
-    lines = all_lines(moment, style, most);
+    lines = all_lines(moment, style, most, whole);
   }
   return join(lines, "\n") + "\n";
 }

@@ -3,6 +3,7 @@
 
 #define NCURSES_NOMACROS 1
 #include <curses.h>
+#include <langinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -46,12 +47,20 @@ Result<std::unique_ptr<Screen>> Screen::open() {
   if (::isatty(STDOUT_FILENO) == 0 || ::isatty(STDIN_FILENO) == 0) {
     return unsupported("expected a terminal to draw on, found none");
   }
-  std::setlocale(LC_CTYPE, "");  // NOLINT(concurrency-mt-unsafe): by the one thread that draws.
+  // By the one thread that draws. Where nothing says UTF-8, as in most containers, it is all the
+  // same what terminals take.
+  std::setlocale(LC_CTYPE, "");                             // NOLINT(concurrency-mt-unsafe)
+  if (std::string_view(::nl_langinfo(CODESET)) != "UTF-8")  // NOLINT(concurrency-mt-unsafe)
+    std::setlocale(LC_CTYPE, "C.UTF-8");                    // NOLINT(concurrency-mt-unsafe)
   SCREEN* terminal = ::newterm(nullptr, stdout, stdin);
   if (terminal == nullptr) {
     return unsupported("expected a terminal that ncurses knows (TERM), found another");
   }
   ::set_term(terminal);
+  if (::tigetstr("cup") == nullptr) {  // TERM=dumb
+    ::delscreen(terminal);
+    return unsupported("expected a terminal that can be drawn on, found one that cannot");
+  }
   ::raw();  // ^C comes as a key, so that the terminal is given back as it was.
   ::noecho();
   ::keypad(stdscr, TRUE);

@@ -35,6 +35,21 @@ std::optional<std::string_view> find_value(std::string_view list, char separator
   return std::nullopt;
 }
 
+// RFC 3986, 2.1: "%2B" is "+".
+std::string decode_percent(std::string_view text) {
+  std::string decoded;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const auto code = text[at] == '%' ? parse_hex(text.substr(at + 1, 2)) : std::nullopt;
+    if (code && at + 2 < text.size()) {
+      decoded += static_cast<char>(*code);
+      at += 2;
+    } else {
+      decoded += text[at];
+    }
+  }
+  return decoded;
+}
+
 // "localhost:9873" → "localhost", "[::1]:9873" → "::1".
 std::string_view host_of(std::string_view header) {
   if (header.starts_with('[')) return header.substr(1, header.find(']') - 1);
@@ -78,15 +93,17 @@ Result<std::string> parse_token(std::string_view text) {
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/=";
   if (token.size() < shortest_token || token.find_first_not_of(letters) != std::string_view::npos) {
     return Error{Errc::invalid,
-                 "expected a token of 16 or more letters, digits and -._~+/=, found something else",
-                 "head -c 24 /dev/urandom | base64 > TOKEN_FILE"};
+                 fmt::format("expected a token of 16 or more letters, digits and -._~+/=, found {} "
+                             "characters{}",
+                             token.size(), token.size() < shortest_token ? "" : ", of others too"),
+                 "(umask 077; head -c 24 /dev/urandom | base64 > TOKEN_FILE)"};
   }
   return std::string(token);
 }
 
 bool brings_token(const Request& request, const std::string& token) {
   const auto given = find_value(request.query, '&', "token");
-  return given && is_same(*given, token);
+  return given && is_same(decode_percent(*given), token);
 }
 
 Verdict may_read(const Request& request, const std::optional<std::string>& token) {

@@ -65,6 +65,10 @@ TEST(MayRead, with_a_token_by_header_cookie_or_query) {
   EXPECT_EQ(may_read(request, token), Verdict::needs_token);
   request.query = "a=b&token=" + token;
   EXPECT_EQ(may_read(request, token), Verdict::allowed);
+  request.query = "token=%30123456789abcde%66";
+  EXPECT_EQ(may_read(request, token), Verdict::allowed);
+  request.query = "token=0123456789abcdef%";
+  EXPECT_EQ(may_read(request, token), Verdict::needs_token);
   request.query = "token=";
   EXPECT_EQ(may_read(request, token), Verdict::needs_token);
 }

@@ -7,12 +7,15 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
+#include <event2/listener.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -31,6 +34,7 @@ constexpr ev_ssize_t most_of_headers = 16 * 1024;
 constexpr ev_ssize_t most_of_body = 4 * 1024;
 constexpr std::size_t most_unsent = std::size_t{1} << 20U;
 constexpr std::size_t most_open = 64;  // Connections that stay open.
+constexpr timeval rest{1, 0};          // Where nothing more can be accepted.
 constexpr int patience_s = 30;         // For a request to come, and an answer to be taken.
 constexpr int keep_open_s = 24 * 3600;
 
@@ -103,16 +107,29 @@ std::string name_of(int socket) {
   return fmt::format("{}:{}", text.data(), ntohs(four->sin_port));
 }
 
+// A crowd of readers takes descriptors that looks need as well. Systems keep the soft limit low for
+// programs that use select(2), which this one does not.
+void raise_descriptor_limit() {
+  constexpr rlim_t plenty = 65536;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::max(limit.rlim_cur, std::min(limit.rlim_max, plenty));
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 class Server final : public HttpServer {
  public:
   explicit Server(Handler handler) : handler_(std::move(handler)) {}
-  ~Server() override = default;
+  ~Server() override { resting = nullptr; }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   Status listen_on(const Address& address) {
     // A reader who goes while it is written to is no reason to end.
     if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR) return Error{Errc::io, "signal(2) failed", ""};
+    raise_descriptor_limit();
+    // What a reader did is none of the reader's of our standard error.
+    event_set_log_callback([](int, const char*) {});
     base_.reset(event_base_new());
     if (base_) http_.reset(evhttp_new(base_.get()));
     wake_ = machine::Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -131,6 +148,20 @@ class Server final : public HttpServer {
     auto* socket = evhttp_bind_socket_with_handle(http_.get(), address.host.c_str(), address.port);
     if (socket == nullptr) return cannot_listen(address, errno == 0 ? EADDRNOTAVAIL : errno);
     address_ = name_of(evhttp_bound_socket_get_fd(socket));
+    listener_ = evhttp_bound_socket_get_listener(socket);
+    rested_.reset(evtimer_new(
+        base_.get(),
+        [](evutil_socket_t, short, void* self) {
+          evconnlistener_enable(static_cast<Server*>(self)->listener_);
+        },
+        this));
+    // libevent would try again at once, and again. Its callback gets what belongs to the listener,
+    // which is evhttp's.
+    resting = this;
+    evconnlistener_set_error_cb(listener_, [](evconnlistener* listener, void* /*evhttp*/) {
+      evconnlistener_disable(listener);
+      if (resting != nullptr) evtimer_add(resting->rested_.get(), &rest);
+    });
     woken_ = make_event(wake_.get(), EV_READ | EV_PERSIST, [](evutil_socket_t, short, void* self) {
       static_cast<Server*>(self)->wake();
     });
@@ -160,6 +191,8 @@ class Server final : public HttpServer {
     }
     ring();
   }
+
+  static inline Server* resting = nullptr;  // The one whose listener may have to rest.
 
  private:
   Event make_event(evutil_socket_t what, short when, event_callback_fn call) {
@@ -246,6 +279,8 @@ class Server final : public HttpServer {
   std::set<std::pair<evhttp_connection*, evhttp_request*>> open_;
   Http http_;
   Event woken_, terminated_, interrupted_;
+  evconnlistener* listener_ = nullptr;  // evhttp's.
+  Event rested_;
   std::string address_;
   Mutex mutex_;
   std::vector<std::string> unpublished_ HEADROOM_GUARDED_BY(mutex_);

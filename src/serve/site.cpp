@@ -15,7 +15,7 @@ constexpr const char* policy =
 Response refuse(Verdict verdict) {
   if (verdict == Verdict::wrong_host) {
     return {403, "text/plain; charset=utf-8",
-            "Expected this machine's own name in the address, such as localhost.\n"};
+            "Expected localhost or 127.0.0.1 in the address; for other names: --token-file.\n"};
   }
   return {401,
           "text/plain; charset=utf-8",

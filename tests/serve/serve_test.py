@@ -11,6 +11,7 @@ import http.client
 import json
 import pathlib
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -40,6 +41,10 @@ class Server:
             connection.request(method, path, headers=headers or {})
             answer = connection.getresponse()
             return answer.status, dict(answer.getheaders()), answer.read().decode()
+
+    def ticks(self):
+        """Processor time so far, in hundredths of a second."""
+        return sum(map(int, pathlib.Path(f"/proc/{self.run.pid}/stat").read_text().rsplit(")", 1)[1].split()[11:13]))
 
     def wait_for_a_look(self):
         headers = {"Authorization": "Bearer " + TOKEN}
@@ -198,7 +203,7 @@ class Ways(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
         self.assertTrue(file.read_text().endswith("\n"))
         self.assertEqual([path.name for path in file.parent.iterdir() if path.name.startswith("headroom")], [file.name])
-        self.assertEqual(self.serve("--once", "--textfile", "/dev/full", "--root", self.machine).returncode, 3)
+        self.assertEqual(self.serve("--once", "--textfile", "/dev/full", "--root", self.machine).returncode, 2)
 
     def test_a_signal_ends_it_although_somebody_reads(self):
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -227,8 +232,37 @@ class Ways(unittest.TestCase):
                 break
             time.sleep(0.05)
         self.assertEqual(status, 503)
-        self.assertRegex(server.get("/metrics")[2], r"\nheadroom_look_failures_total [1-9]")
+        text = server.get("/metrics")[2]
+        self.assertRegex(text, r"\nheadroom_look_failures_total [1-9]")
+        self.assertRegex(text, r"\nheadroom_look_timestamp_seconds [1-9]")
+        self.assertIn('headroom_verdict{verdict="unknown"} 1', text)
         self.assertIn("error", json.loads(server.get("/live.json")[2]))
+        subprocess.run([PROGRAMS / "fake_machine", MACHINES / "apu-5600g.toml", self.machine], check=True)
+        for _ in range(100):
+            if not server.get("/healthz")[2].startswith("unknown"):
+                return
+            time.sleep(0.05)
+        self.fail("a folder that is there again is not found again")
+
+    def test_out_of_descriptors_it_waits_quietly(self):
+        server = Server(self.machine)
+        resource.prlimit(server.run.pid, resource.RLIMIT_NOFILE, (40, 40))
+        crowd = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(60)]
+        before = server.ticks()
+        time.sleep(2)
+        self.assertLess(server.ticks() - before, 60, "it tries to accept without a rest")
+        for one in crowd:
+            one.close()
+        time.sleep(1.5)
+        self.assertEqual(server.get("/metrics", timeout=10)[0], 200)
+        server.run.terminate()
+        self.assertLess(server.run.stderr.read().count("\n"), 5, "it says the same again and again")
+        server.end()
+
+    def test_an_interval_that_is_no_number(self):
+        for interval in ("nan", "0", "inf", "-1", "5s"):
+            done = self.serve("--once", "--interval", interval)
+            self.assertEqual(done.returncode, 2, interval)
 
 
 if __name__ == "__main__":

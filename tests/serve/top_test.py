@@ -92,7 +92,7 @@ class Top(unittest.TestCase):
         terminal = Terminal(self.words, rows=5, columns=60)
         terminal.wait_for("headroom top")
         terminal.press("\x1b[6~\x1b[6~")  # Page Down, twice.
-        terminal.wait_for("says what to do")
+        terminal.wait_for("headroom check")
         terminal.resize(40, 100)
         terminal.press("\x1bOH")  # Home.
         terminal.read(1)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/shell_quote.h"
 #include "base/text.h"
 #include "plan/reclaim/protected.h"
 
@@ -31,17 +32,19 @@ std::string named_by(const ReclaimOptions& options, const Held& held) {
     return fmt::format("--pid {}", held.pid);
   }
   for (const std::string& word : options.containers) {
-    if (names_container(word, held)) return "--container " + word;
+    if (names_container(word, held)) return shell_option("--container", word);
   }
   for (const std::string& word : options.units) {
-    if (names_unit(word, held)) return "--unit " + word;
+    if (names_unit(word, held)) return shell_option("--unit", word);
   }
   return options.all ? "--all" : "";
 }
 
 std::string way_to_choose(const Held& held) {
-  if (!held.container.empty()) return "--container " + held.container;
-  if (held.unit.ends_with(".service") && !is_vital_unit(held.unit)) return "--unit " + held.unit;
+  if (!held.container.empty()) return shell_option("--container", held.container);
+  if (held.unit.ends_with(".service") && !is_vital_unit(held.unit)) {
+    return shell_option("--unit", held.unit);
+  }
   return fmt::format("--pid {}", held.pid);
 }
 
@@ -75,7 +78,7 @@ Status check_words(const ReclaimSubject& subject, const ReclaimPlan& plan,
     const auto is_meant = [&](const Held& held) { return means(word, held); };
     const auto& holders = plan.now.holders;
     if (std::any_of(holders.begin(), holders.end(), is_meant)) continue;
-    const std::string named = fmt::format("{} {}", option, word);
+    const std::string named = shell_option(option, fmt::format("{}", word));
     if (auto elsewhere = held_elsewhere(subject, plan.pci, named, is_meant))
       return *std::move(elsewhere);
     std::vector<std::string> names;
@@ -84,7 +87,7 @@ Status check_words(const ReclaimSubject& subject, const ReclaimPlan& plan,
     return Error{Errc::invalid,
                  fmt::format("{}: expected a holder of memory on {}; there {}", named, plan.pci,
                              names.empty() ? "is none" : "are " + join(names, ", ")),
-                 typed.empty() ? "headroom reclaim --gpu " + plan.pci : join(typed, " ")};
+                 typed.empty() ? "headroom reclaim --gpu " + plan.pci : shell_line(typed)};
   }
   return Done{};
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/shell_quote.h"
 #include "base/text.h"
 #include "plan/reclaim/protected.h"
 
@@ -28,18 +29,19 @@ void stop_unit(const Held& held, const facts::Occupant* occupant, const Caller& 
     service.refused = "the machine, or everybody's containers, depend on " + held.unit;
   }
   if (occupant == nullptr || !occupant->unit_of_user) {
-    service.argv = {"systemctl", "stop", "--no-block", held.unit};
-    service.shown = "sudo systemctl stop " + held.unit;
+    service.argv = {"systemctl", "stop", "--no-block", "--", held.unit};
+    service.shown = "sudo systemctl stop " + shell_operand(held.unit);
     service.needs_root = true;
     return;
   }
   const std::uint64_t uid = *occupant->unit_of_user;
-  service.shown = "systemctl --user stop " + held.unit;
+  service.shown = "systemctl --user stop " + shell_operand(held.unit);
   if (caller.root) {
-    service.argv = {"systemctl", "--user",     fmt::format("--machine={}@", uid),
-                    "stop",      "--no-block", held.unit};
+    service.argv = {"systemctl", "--user", fmt::format("--machine={}@", uid), "stop", "--no-block",
+                    "--",        held.unit};
   } else {
-    service.argv = in_session_of(uid, {"systemctl", "--user", "stop", "--no-block", held.unit});
+    service.argv =
+        in_session_of(uid, {"systemctl", "--user", "stop", "--no-block", "--", held.unit});
   }
   if (!occupant->user.empty()) service.shown += "   (as " + occupant->user + ")";
 }
@@ -48,31 +50,33 @@ void stop_container(const Held& held, const facts::Occupant* occupant, const Cal
                     Service& service) {
   service.name = (held.engine.empty() ? "container" : held.engine) + " " + held.container;
   if (held.engine == "docker") {
-    service.argv = {"docker", "stop", "--time", "10", held.container};
-    service.shown = "sudo docker stop " + held.container;
+    service.argv = {"docker", "stop", "--time", "10", "--", held.container};
+    service.shown = "sudo docker stop " + shell_operand(held.container);
     service.needs_root = occupant == nullptr || !occupant->unit_of_user;
     if (service.needs_root) return;
-    service.shown = "docker stop " + held.container + "   (as the user whose docker it is)";
+    service.shown =
+        "docker stop " + shell_operand(held.container) + "   (as the user whose docker it is)";
     service.refused = "it belongs to a user's own docker";
     return;
   }
   if (held.engine == "podman") {
-    const Words stop{"podman", "stop", "--time", "10", held.container};
+    const Words stop{"podman", "stop", "--time", "10", "--", held.container};
     // A container of a user's own engine is unknown to root's.
     const bool rootless = occupant != nullptr && occupant->unit_of_user;
     service.argv = stop;
-    service.shown = "sudo podman stop " + held.container;
+    service.shown = "sudo podman stop " + shell_operand(held.container);
     service.needs_root = !rootless;
     if (!rootless) return;
     const std::uint64_t uid = *occupant->unit_of_user;
-    service.shown = fmt::format("podman stop {}   (as the user with uid {})", held.container, uid);
+    service.shown = fmt::format("podman stop {}   (as the user with uid {})",
+                                shell_operand(held.container), uid);
     service.argv = in_session_of(uid, stop);
     if (caller.root)
       service.refused = "it belongs to a user's own podman, which root's does not know";
     return;
   }
   service.needs_root = held.engine == "lxc";
-  service.shown = held.engine == "lxc"          ? "sudo lxc-stop -n " + held.container
+  service.shown = held.engine == "lxc" ? "sudo lxc-stop " + shell_option("-n", held.container)
                   : held.engine == "kubernetes" ? "kubectl delete pod NAME   (" + held.job + ")"
                                                 : "stop container " + held.container;
   service.refused = fmt::format("headroom stops containers of docker and podman only, not of {}",
