@@ -275,6 +275,24 @@ def deploy_commands(scratch, *wanted):
             subprocess.run(["sh", "-c", "kill $(cat pid)"], cwd=file.parent, check=False)
 
 
+def tune_commands(scratch):
+    """A service with a setting that is faster; what would be done; what is refused; and what a GPU would be worth."""
+    home = ["/usr/bin/env", f"XDG_STATE_HOME={scratch}/state", PROGRAMS / "headroom", "tune"]
+    file = toy_service(scratch, "slow", "good")
+    text = file.read_text().replace('["cat", "app.conf"]', '["sh", "-c", "sleep $(sed -n s/^nap=//p app.conf); cat app.conf"]')
+    file.write_text(text.replace("repeat = 2", "repeat = 4\nconcurrency = 1") +
+                    '[[tune]]\nname = "nap"\nas = "key"\nfile = "app.conf"\nvalues = [0.02, 0.2, "x"]\n')
+    file.with_name("app.conf").write_text("good\nnap=0.2\n")
+    worth = ["--items-per-day", "1000", "--faster", "2", "--gpu-price", "1", "--gpu-watts", "1"]
+    try:
+        yield [*home, file, "--json"]
+        yield [*home, file, "--json", "--apply", *worth, "--cpu-watts", "9", "--electricity", "1"]
+        yield [*home, file, "--json", "--apply", *worth]
+    finally:
+        subprocess.run(["sh", "-c", "kill $(cat pid)"], cwd=file.parent, check=False)
+    yield [*home, file, "--json", "--apply"]
+
+
 def deploy_status_commands(scratch):
     """`headroom deploy --status`, with nothing there and after two deployments."""
     yield ["/usr/bin/env", f"XDG_STATE_HOME={scratch}/none", PROGRAMS / "headroom", "deploy", "--status", "--json"]
@@ -326,6 +344,7 @@ SCHEMAS = {
     "run.schema.json": run_commands,
     "test.schema.json": test_commands,
     "train.schema.json": train_commands,
+    "tune.schema.json": tune_commands,
 }
 
 
