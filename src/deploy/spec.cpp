@@ -58,7 +58,7 @@ std::optional<TypedSet> read_set(TableReader& change) {
 
 std::vector<FileChange> read_changes(TableReader& root, const ServiceName& service) {
   std::vector<FileChange> changes;
-  for (TableReader& table : root.tables("change")) {
+  for (TableReader& table : root.has("tune") ? root.rows("change") : root.tables("change")) {
     FileChange change;
     table.read("file", change.file);
     table.read("with", change.with);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tuning killed (SIGKILL) before every single action of the deployer and every operation on a
 // file, with a real service: the next call brings back the old configuration, byte for byte, or
-// ends the commit of the best one. With HEADROOM_TEST_ALL every step is tried, else one in 23.
+// ends the commit of the best one. With HEADROOM_TEST_ALL every step is tried, else one in 37.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
@@ -20,7 +20,7 @@
 namespace headroom {
 namespace {
 
-constexpr const char* old_text = "# kept\nnap = 0.03  # seconds\nother = 1\n";
+constexpr const char* old_text = "# kept\nnap = 0.1  # seconds\nother = 1\n";
 constexpr const char* new_text = "# kept\nnap = 0.01  # seconds\nother = 1\n";
 
 // A daemon that says what it was started with, in the file "running", and answers as slowly.
@@ -43,7 +43,7 @@ constexpr const char* service_file =
     "start = [\"sh\", \"service.sh\", \"start\"]\n"
     "stop = [\"sh\", \"service.sh\", \"stop\"]\n"
     "status = [\"sh\", \"service.sh\", \"status\"]\n"
-    "[[tune]]\nname = \"nap\"\nas = \"key\"\nfile = \"app.conf\"\nvalues = [0.01, 0.03, 0.3]\n"
+    "[[tune]]\nname = \"nap\"\nas = \"key\"\nfile = \"app.conf\"\nvalues = [0.01, 0.1, 0.3]\n"
     "[health]\ncommand = [\"sh\", \"service.sh\", \"status\"]\ntimeout_s = 20\n"
     "[smoke]\ncommand = [\"sh\", \"service.sh\", \"ask\"]\nexpect_text = \"good\"\n"
     "repeat = 4\nconcurrency = 1\ntimeout_s = 10\n"
@@ -128,7 +128,7 @@ class TuneFault : public testing::Test {
 };
 
 TEST_F(TuneFault, killed_anywhere_the_next_call_ends_it_whole_and_running) {
-  const std::uint64_t stride = std::getenv("HEADROOM_TEST_ALL") != nullptr ? 1 : 23;  // NOLINT
+  const std::uint64_t stride = std::getenv("HEADROOM_TEST_ALL") != nullptr ? 1 : 37;  // NOLINT
   std::uint64_t last = 1, finished = 0;
   for (;; last += stride) {
     Toy toy;

@@ -85,10 +85,6 @@ def it_finds_and_deploys(check, binaries):
         saved = (hours * 100 - hours / 4 * 20) / 1000 * 0.5
         check.true("found: days", gpu and abs(gpu["pays_after_days"] * saved / 100 - 1) < 0.02, (gpu, saved))
         check.true("found: the change is written", change.read_text(encoding="utf-8").endswith(report["change"]), report["change"])
-        undone = subprocess.run([f"{binaries}/headroom", "undo", report["change_id"]], env=photos.environment,
-                                capture_output=True, text=True, timeout=LONG_S, check=False)
-        check.equal("found: undo", undone.returncode, 0)
-        check.equal("found: undone", (photos.folder / "photos.conf").read_bytes(), photos.before)
         return None
 
 
@@ -99,7 +95,7 @@ def without_apply_nothing_is_touched(check, binaries):
         check.equal("dry: exit code", code, 0)
         check.equal("dry: outcome", report["outcome"], "planned")
         check.equal("dry: best", report["best"], None)
-        check.true("dry: how often", 0 < report["starts"] + report["most_starts"] <= 13, report)
+        check.true("dry: how often", report["starts"] == 0 and 0 < report["most_starts"] <= 14, report)
         check.equal("dry: the process", photos.pid(), pid)
         check.equal("dry: its log", (photos.folder / "photos.log").read_text(encoding="utf-8"), log)
         check.true("dry: no state", not (photos.top / "state").exists(), "")
