@@ -3,7 +3,7 @@
 """A small photo service, built like those that people run: a master that starts a worker and starts it again when it
 dies, and a model that is loaded by the first real request. What it does beside that, photos.conf says.
 
-usage: photos.py PHOTOS.conf [FOLDER_OF_A_MACHINE]
+usage: photos.py PHOTOS.conf [FOLDER_OF_A_MACHINE] [--NAME VALUE …]
 
 Of the GPU it uses nothing. With a folder that mirrors a machine, it appears there as KFD would list it.
 
@@ -17,6 +17,8 @@ than computed, so that the times are the same on a busy machine; what has to be 
   crowd      how much slower each call is for every other one that is under way, as cores share their memory
   switch     how much slower it is for every thread there is beyond the cores
   model_mib  what each worker holds
+
+A variable PHOTOS_NAME of the environment, or an option --NAME, stands for the setting of that name, whatever the file says.
 """
 import http.server
 import json
@@ -43,7 +45,7 @@ def read_settings(path):
         if line:
             key, value = line.split("=", 1)
             settings[key.strip()] = value.strip()
-    return settings
+    return {key: os.environ.get(f"PHOTOS_{key.upper()}", value) for key, value in settings.items()}
 
 
 def log(text):
@@ -232,7 +234,9 @@ def leak_on(model):
 
 def main():
     settings = read_settings(sys.argv[1])
-    machine = sys.argv[2] if len(sys.argv) > 2 else ""
+    words = sys.argv[2:]
+    machine = words.pop(0) if words and not words[0].startswith("--") else ""
+    settings.update({name[2:].replace("-", "_"): value for name, value in zip(words[::2], words[1::2])})
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", int(settings["port"])))

@@ -42,6 +42,8 @@ struct Workshop {
   std::function<void(std::string_view step)> before_each;  // For tests; may be empty.
   // Where whoever runs several drivers holds the signals meanwhile; null: the driver does.
   machine::HeldSignals* signals = nullptr;
+  // Going back is worth a post-mortem, except at the end of trials that went as they should.
+  bool files_postmortem = true;
 };
 
 // One thread. While it runs, SIGINT and SIGTERM are events, and SIGHUP is nothing.

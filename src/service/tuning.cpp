@@ -321,6 +321,12 @@ Result<TuneDone> tune_service(const TuneOrder& order) {
     done.finished = std::move(finished);
     return done;
   }
+  if (order.deploy.only_finish) {  // Somebody else finished it meanwhile, and the file is gone.
+    return Error{Errc::not_found,
+                 fmt::format("expected an interrupted deployment of {}, found none",
+                             order.deploy.spec.service.name),
+                 "headroom deploy --status"};
+  }
   return Tuning(order, place).run();
 }
 

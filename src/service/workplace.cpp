@@ -149,6 +149,7 @@ Result<DeployDone> Workplace::resume(const deploy::Record& record, machine::Held
   shop.asker = asker.get();
   shop.places = &places_;
   shop.signals = signals;
+  shop.files_postmortem = signals == nullptr;
   deploy::Options options = this->options(record.spec);
   options.apply = true;
   Driver driver(std::move(shop), deploy::Deployer::resume(spec, options, record));

@@ -57,7 +57,8 @@ class Workplace {
 
   // What the record of an earlier deployment says was begun, finished; nothing where there is none.
   Result<std::optional<DeployDone>> finish_earlier();
-  // Finishes what `record` says, with `signals` held by the caller, or null. Requires: the lock.
+  // Finishes what `record` says. Requires: the lock. `signals`: held by the caller at the end of
+  // its own trials, of which no post-mortem is filed; else null.
   Result<DeployDone> resume(const deploy::Record& record, machine::HeldSignals* signals);
 
  private:

@@ -10,9 +10,9 @@
 namespace headroom::tune {
 namespace {
 
-// How smooth the time is along an axis, in octaves; how far it may lie from the trend;
-// how far the constant and the trend's factor may lie from what is assumed. All are standard
-// deviations of a natural logarithm; tune/search_test.cpp measures what comes of them.
+// How smooth the time is along an axis, in octaves. The others are standard deviations of a natural
+// logarithm: how far it may lie from the trend, and how far the constant and the trend's factor may
+// lie from what is assumed. tune/search_test.cpp measures what comes of them.
 constexpr double length = 1.6;
 constexpr double rough = 0.4;
 constexpr double level = 0.3;
