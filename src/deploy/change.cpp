@@ -82,6 +82,12 @@ Result<plan::Change> make_change(const ServiceSpec& spec, const std::vector<Chan
     const auto& edit = std::get<plan::FileEdit>(step.action);
     return edit.before == edit.after;
   });
+  if (inputs.empty()) {
+    return Error{
+        Errc::invalid,
+        "expected at least one [[change]], found none: the file only says what may be tuned",
+        "add a [[change]], or run headroom tune"};
+  }
   if (change.steps.empty()) {
     return Error{Errc::invalid,
                  "expected a change, found none: the files already contain the changes",

@@ -26,8 +26,10 @@ std::string usual_file(const deploy::ServiceSpec& spec) {
 
 Result<std::string> read_it(const std::string& folder, const std::string& file) {
   auto text = machine::read_file(absolute_in(folder, file), longest_file);
-  if (!text) return std::move(text).error().in("tune: expected the file of a setting");
-  return text;
+  if (text) return text;
+  Error error = std::move(text).error().in("tune: expected the file of a setting");
+  if (error.next.empty()) error.next = "correct file in its [[tune]] or [[change]]";
+  return error;
 }
 
 Status read_service_settings(const deploy::ServiceSpec& spec, const std::string& folder,

@@ -20,7 +20,8 @@ constexpr std::uint64_t fewest_for_a_tenth = 40;  // Points; of fewer each is tr
 constexpr std::uint64_t fewest_starts = 10;
 constexpr std::uint64_t starts_by_part = 4;
 constexpr std::uint64_t most_explored = 40;
-constexpr std::uint64_t most_final_starts = 6;
+constexpr std::uint64_t many_starts = 20;
+constexpr std::uint64_t most_final_starts = 6;  // Of four, and then of two of them.
 // What differs between two starts of the same configuration, as a part of its time.
 constexpr double start_noise = 0.02;
 // Where no point promises to be this much faster, the winner is clear.
@@ -114,8 +115,8 @@ Ask Search::ask_for(std::size_t point, std::uint64_t timed) const {
 }
 
 std::uint64_t Search::most_starts() const {
-  return std::min({budget_ / first_timed(), explored_most_ + most_final_starts,
-                   space_.points.size() + most_final_starts});
+  const std::uint64_t explored = std::min<std::uint64_t>(explored_most_, space_.points.size());
+  return explored + (explored > many_starts ? most_final_starts : 2);
 }
 
 std::uint64_t Search::most_requests() const {
@@ -260,7 +261,7 @@ std::optional<Ask> Search::next() {
       explores_ = false;
       round_ = ranked();
       // Two of few, four of many.
-      round_.resize(std::min<std::size_t>(round_.size(), starts_ > 20 ? 4 : 2));
+      round_.resize(std::min<std::size_t>(round_.size(), starts_ > many_starts ? 4 : 2));
       round_timed_ = final_timed();
     }
     asked_ = halve();
