@@ -79,10 +79,11 @@ tune::Measured Trials::to_measured(const deploy::DeployReport& report, std::uint
     return measured;
   measured.end = report.cause && report.cause->id == "memory-growth" ? End::memory : End::failed;
   measured.why = why_of(report);
-  // Without a cause it was not the setting that failed: somebody stopped the service, or the files
-  // or records could not be written. It would be the same with the next one.
-  const bool is_blameless = !report.cause && ended_by_.empty();
-  if (is_blameless || report.outcome == deploy::Outcome::rolled_back) trouble_ = measured.why;
+  // It was not the setting that failed where it was not even started, or where there is no cause:
+  // somebody stopped the service, or the files or records could not be written. It would be the
+  // same with the next one.
+  const bool is_blameless = report.outcome != deploy::Outcome::tried || !report.cause;
+  if (is_blameless && ended_by_.empty()) trouble_ = measured.why;
   return measured;
 }
 

@@ -232,16 +232,17 @@ Status Tuning::try_all(Trials& trials, tune::Search& search) {
 
 Status Tuning::bring_back(Trials& trials) {
   HEADROOM_TRY(const auto back, trials.bring_back());
-  if (!back) return Done{};
-  report_.restored = back->restored.value_or(false);
-  report_.left = back->left;
-  report_.baseline.again_ms = present_ms(back->restored_requests_ms);
-  if (!trials.ended_by().empty()) {
-    report_.outcome = tune::Outcome::interrupted;
-    report_.why = "ended by " + trials.ended_by();
-  } else if (!*report_.restored) {
+  if (back) {
+    report_.restored = back->restored.value_or(false);
+    report_.left = back->left;
+    report_.baseline.again_ms = present_ms(back->restored_requests_ms);
+  }
+  if (!report_.restored.value_or(true)) {
     report_.outcome = tune::Outcome::failed;
     report_.why = "the old configuration could not be fully restored";
+  } else if (!trials.ended_by().empty()) {
+    report_.outcome = tune::Outcome::interrupted;
+    report_.why = "ended by " + trials.ended_by();
   } else if (!trials.trouble().empty()) {
     report_.outcome = tune::Outcome::failed;
     report_.why = trials.trouble();
