@@ -15,9 +15,8 @@ import sys
 import tempfile
 
 import schema_machines
+from schema_services import PROGRAMS, ROOT, deploy_commands, deploy_status_commands, tune_commands
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-PROGRAMS = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build/dev/bin"
 MACHINES = sorted((ROOT / "tests/machines").glob("*.toml"))
 # One answer is much like the next: every third machine's, and all of them in `./dev test --all`.
 SAMPLE = MACHINES if os.environ.get("HEADROOM_TEST_ALL") == "1" else MACHINES[::3]
@@ -227,62 +226,6 @@ def run_commands(_scratch):
         yield ["headroom", "run", "--quiet", "--report", "/dev/stdout", "--", *words]
 
 
-def toy_service(scratch, name, answer):
-    """A service that is a process and a file; what it answers is in the file."""
-    folder = pathlib.Path(scratch, name)
-    folder.mkdir()
-    folder.joinpath("app.conf").write_text("good\n")
-    folder.joinpath("new.conf").write_text(f"{answer}\n# new\n")
-    folder.joinpath("service.toml").write_text(f"""
-[service]
-name = "{name}"
-kind = "commands"
-pidfile = "pid"
-start = ["sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $! > pid"]
-stop = ["sh", "-c", "kill $(cat pid)"]
-status = ["sh", "-c", "kill -0 $(cat pid)"]
-[[change]]
-file = "app.conf"
-with = "new.conf"
-[health]
-command = ["true"]
-[smoke]
-command = ["cat", "app.conf"]
-expect_text = "good"
-repeat = 2
-[watch]
-seconds = 0.1
-""")
-    subprocess.run(["sh", "-c", "setsid sleep 1000 >/dev/null 2>&1 & echo $! > pid"], cwd=folder, check=True)
-    return folder / "service.toml"
-
-
-def deploy_commands(scratch, *wanted):
-    """A service whose new configuration is good, one whose is not; what would be done; and what is refused."""
-    home = ["/usr/bin/env", f"XDG_STATE_HOME={scratch}/state", PROGRAMS / "headroom", "deploy"]
-    machine = pathlib.Path(scratch, "machine")
-    subprocess.run([PROGRAMS / "fake_machine", ROOT / "tests/machines/apu-5600g.toml", machine], check=True)
-    files = [toy_service(scratch, "good", "good"), toy_service(scratch, "bad", "bad")]
-    try:
-        for file in files:
-            for words in (["--json"], ["--apply", "--json"]):
-                if not wanted:
-                    yield [*home, file, *words]
-                else:
-                    subprocess.run([*home, file, *words], capture_output=True, check=False)
-        files[1].write_text(files[1].read_text() + "[expect]\ngpu = true\n")
-        yield [*home, *(wanted or [files[1], "--root", machine]), "--json"]
-    finally:
-        for file in files:
-            subprocess.run(["sh", "-c", "kill $(cat pid)"], cwd=file.parent, check=False)
-
-
-def deploy_status_commands(scratch):
-    """`headroom deploy --status`, with nothing there and after two deployments."""
-    yield ["/usr/bin/env", f"XDG_STATE_HOME={scratch}/none", PROGRAMS / "headroom", "deploy", "--status", "--json"]
-    yield from deploy_commands(scratch, "--status")
-
-
 def of_machines(commands):
     return lambda scratch: commands(scratch, PROGRAMS, SAMPLE)
 
@@ -311,6 +254,7 @@ SCHEMAS = {
     "run.schema.json": run_commands,
     "test.schema.json": test_commands,
     "train.schema.json": train_commands,
+    "tune.schema.json": tune_commands,
 }
 
 

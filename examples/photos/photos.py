@@ -3,14 +3,29 @@
 """A small photo service, built like those that people run: a master that starts a worker and starts it again when it
 dies, and a model that is loaded by the first real request. What it does beside that, photos.conf says.
 
-usage: photos.py PHOTOS.conf [FOLDER_OF_A_MACHINE]
+usage: photos.py PHOTOS.conf [FOLDER_OF_A_MACHINE] [--NAME VALUE …]
 
 Of the GPU it uses nothing. With a folder that mirrors a machine, it appears there as KFD would list it.
+
+With "threads" it serves as many requests at once as its settings allow: each of "workers" processes has that many
+threads, and each thread computes up to "batch" requests that wait, in one call. What a request costs is waited for rather
+than computed, so that the times are the same on a busy machine; what has to be shared is really shared:
+
+  lock_ms    for each request, what only one thread of a worker does at a time
+  call_ms    for each call, and item_ms for each request in it, on one of the cores, of which there are as many as the
+             machine has, or "cores"
+  crowd      how much slower each call is for every other one that is under way, as cores share their memory
+  switch     how much slower it is for every thread there is beyond the cores
+  model_mib  what each worker holds
+
+A variable PHOTOS_NAME of the environment, or an option --NAME, stands for the setting of that name, whatever the file says.
 """
 import http.server
 import json
+import multiprocessing
 import os
 import pathlib
+import queue
 import socket
 import socketserver
 import sys
@@ -23,13 +38,14 @@ CRITICAL = ("Memory critical error by agent node-0 (Agent handle: 0x7fc7f1d9a5e0
 
 def read_settings(path):
     settings = {"port": "3003", "device": "cpu", "work_ms": "40", "load_ms": "200", "model": "good",
-                "limit_mib": "256"}
+                "limit_mib": "256", "workers": "1", "threads": "0", "batch": "1", "cores": str(os.cpu_count()),
+                "lock_ms": "2", "call_ms": "8", "item_ms": "12", "crowd": "0.06", "switch": "0.02", "model_mib": "16"}
     for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
         line = line.split("#")[0].strip()
         if line:
             key, value = line.split("=", 1)
             settings[key.strip()] = value.strip()
-    return settings
+    return {key: os.environ.get(f"PHOTOS_{key.upper()}", value) for key, value in settings.items()}
 
 
 def log(text):
@@ -54,6 +70,8 @@ class Model:
             if self.settings["model"] == "crash":
                 log(CRITICAL)
                 os.abort()
+            if int(self.settings["threads"]):
+                self.kept.append(filled(int(self.settings["model_mib"])))
             if self.settings["device"] == "gpu" and self.settings["model"] != "silently-cpu":
                 self.take_gpu()
             self.loaded = True
@@ -83,9 +101,71 @@ class Model:
             taken = sum(len(piece) for piece in self.kept) >> 20
             if taken >= int(self.settings["limit_mib"]):
                 raise MemoryError(f"out of memory: {taken} MiB of {self.settings['limit_mib']} MiB")
-            piece = bytearray(16 << 20)
-            piece[::4096] = b"x" * len(piece[::4096])  # Every page is written, so that it counts.
-            self.kept.append(piece)
+            self.kept.append(filled(16))
+
+
+def filled(mib):
+    """Memory of which every page is written, so that it counts."""
+    piece = bytearray(mib << 20)
+    piece[::4096] = b"x" * len(piece[::4096])
+    return piece
+
+
+class Cores:
+    """What all workers share: so many calls at once, and those under way slow each other down."""
+
+    def __init__(self, settings):
+        number = int(settings["cores"])
+        beyond = max(0, int(settings["workers"]) * int(settings["threads"]) - number)
+        self.free = multiprocessing.Semaphore(number)
+        self.busy = multiprocessing.Value("i", 0)
+        self.crowd = float(settings["crowd"])
+        self.slower = 1 + beyond * float(settings["switch"])
+
+    def compute(self, ms):
+        with self.free:
+            with self.busy.get_lock():
+                self.busy.value += 1
+                others = self.busy.value - 1
+            time.sleep(ms * self.slower * (1 + others * self.crowd) / 1000)
+            with self.busy.get_lock():
+                self.busy.value -= 1
+
+
+class Batches:
+    """A model behind a queue, from which each thread takes what waits, up to a batch."""
+
+    def __init__(self, model, cores):
+        self.model, self.cores, self.settings = model, cores, model.settings
+        self.waiting = queue.Queue()
+        self.lock = threading.Lock()
+        for _ in range(int(self.settings["threads"])):
+            threading.Thread(target=self.work, daemon=True).start()
+
+    def answer(self):
+        done = queue.Queue()
+        self.waiting.put(done)
+        return done.get()
+
+    def take(self):
+        batch = [self.waiting.get()]
+        while len(batch) < int(self.settings["batch"]):
+            try:
+                batch.append(self.waiting.get(timeout=0.002))
+            except queue.Empty:
+                break
+        return batch
+
+    def work(self):
+        while True:
+            batch = self.take()
+            self.model.load()
+            for _ in batch:
+                with self.lock:
+                    time.sleep(float(self.settings["lock_ms"]) / 1000)
+            self.cores.compute(float(self.settings["call_ms"]) + len(batch) * float(self.settings["item_ms"]))
+            for done in batch:
+                done.put({"faces": [{"box": [12, 30, 96, 118], "score": 0.98}], "model": "buffalo_l", "took_ms": 0})
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -112,11 +192,26 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 class Server(socketserver.ThreadingMixIn, http.server.HTTPServer):
     daemon_threads = True
+    slots = None
+
+    def get_request(self):
+        """Takes a connection only when there is a thread for it: the next worker may have one."""
+        if self.slots:
+            self.slots.acquire()
+        return super().get_request()
+
+    def shutdown_request(self, request):
+        super().shutdown_request(request)
+        if self.slots:
+            self.slots.release()
 
 
-def serve(listener, settings, machine):
+def serve(listener, settings, machine, cores):
     """A worker's whole life."""
     Handler.model = Model(settings, machine)
+    if int(settings["threads"]):
+        Handler.model = Batches(Handler.model, cores)
+        Server.slots = threading.Semaphore(int(settings["threads"]) * int(settings["batch"]))
     server = Server(listener.getsockname(), Handler, bind_and_activate=False)
     server.socket = listener
     log("INFO     Application startup complete.")
@@ -139,21 +234,31 @@ def leak_on(model):
 
 def main():
     settings = read_settings(sys.argv[1])
-    machine = sys.argv[2] if len(sys.argv) > 2 else ""
+    words = sys.argv[2:]
+    machine = words.pop(0) if words and not words[0].startswith("--") else ""
+    settings.update({name[2:].replace("-", "_"): value for name, value in zip(words[::2], words[1::2])})
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     listener.bind(("127.0.0.1", int(settings["port"])))
     listener.listen(64)
     log(f"INFO     Listening at: http://127.0.0.1:{settings['port']} ({os.getpid()})")
-    while True:
+    cores = Cores(settings)
+
+    def boot():
         worker = os.fork()
         if worker == 0:
-            serve(listener, settings, machine)
+            serve(listener, settings, machine, cores)
             os._exit(0)
         log(f"INFO     Booting worker with pid: {worker}")
-        code = os.waitstatus_to_exitcode(os.waitpid(worker, 0)[1])
+
+    for _ in range(int(settings["workers"])):
+        boot()
+    while True:
+        worker, status = os.wait()
+        code = os.waitstatus_to_exitcode(status)
         log(f"ERROR    Worker (pid:{worker}) was sent code {code if code >= 0 else 128 - code}!")
         time.sleep(0.5)
+        boot()
 
 
 if __name__ == "__main__":

@@ -50,6 +50,7 @@ void add_reclaim(CLI::App& app, Context& context);
 void add_run(CLI::App& app, Context& context);
 void add_ranks(CLI::App& app, Context& context);
 void add_deploy(CLI::App& app, Context& context);
+void add_tune(CLI::App& app, Context& context);
 void add_test(CLI::App& app, Context& context);
 void add_accept(CLI::App& app, Context& context);
 void add_replay(CLI::App& app, Context& context);

@@ -4,17 +4,12 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <optional>
 
 #include "base/document.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/deploy_init.h"
+#include "cli/deploy_order.h"
 #include "cli/surroundings.h"
-#include "machine/program.h"
-#include "machine/services/paths.h"
-#include "machine/terminal.h"
-#include "machine/user_files.h"
 #include "report/deploy_report.h"
 #include "service/deployment.h"
 #include "service/places.h"
@@ -33,88 +28,6 @@ struct DeployCommand {
   bool json = false;
 };
 
-report::Style style_of_stdout() {
-  return {machine::stdout_shows_colour(), machine::stdout_width()};
-}
-
-// What a person types to look at it again.
-std::vector<std::string> words_without_acting(const Context& context) {
-  std::vector<std::string> words;
-  for (const std::string& word : context.words) {
-    if (word != "--apply" && word != "--finish") words.push_back(word);
-  }
-  return words;
-}
-
-std::vector<std::string> variables_of(const Context& context) {
-  std::vector<std::string> variables;
-  for (const std::string_view one : split(context.environment, '\0')) {
-    if (!one.empty()) variables.emplace_back(one);
-  }
-  return variables;
-}
-
-// Fails with what is wrong with the file.
-Result<service::DeployOrder> read_order(const DeployCommand& command) {
-  service::DeployOrder order;
-  HEADROOM_TRY(order.file, machine::real_path(command.file));
-  HEADROOM_TRY(order.text, machine::read_file(order.file, std::size_t{1} << 20U));
-  HEADROOM_TRY(order.spec, deploy::parse_service_spec(order.text, command.file));
-  order.root = command.root;
-  order.apply = command.apply;
-  order.force = command.force;
-  order.only_finish = command.finish;
-  order.leaves_session = true;
-  return order;
-}
-
-// As a record names it, whether it is there or not.
-std::string absolute_path(const std::string& file) {
-  if (const auto real = machine::real_path(file)) return *real;
-  const auto here = machine::real_path(".");
-  return file.starts_with('/') || !here ? file : *here + "/" + file;
-}
-
-// The file may have been changed or removed since a deployment of it was killed. What that one was
-// asked to do is kept beside its record, and is enough to finish it. Nothing: none was interrupted.
-std::optional<service::DeployOrder> read_interrupted(const DeployCommand& command,
-                                                     const Context& context) {
-  auto files = machine::WritableFiles::open("/");
-  const std::string state = deployments_folder(context);
-  if (!files || state.empty() || command.root != "/") return std::nullopt;
-  const auto names = service::deployed_services(*files, state);
-  for (const std::string& name : names ? *names : std::vector<std::string>{}) {
-    const service::Places places(*files, state, name);
-    const auto record = places.read_record();
-    if (!record || !*record || !deploy::needs_finishing(**record)) continue;
-    if ((*record)->spec != absolute_path(command.file)) continue;
-    const auto text = places.read_service_file();
-    if (!text) continue;
-    auto spec = deploy::parse_service_spec(*text, command.file);
-    if (!spec) continue;
-    service::DeployOrder order;
-    order.file = (*record)->spec;
-    order.text = *text;
-    order.spec = *std::move(spec);
-    order.only_finish = true;
-    return order;
-  }
-  return std::nullopt;
-}
-
-void complete(service::DeployOrder& order, const Context& context) {
-  order.state = deployments_folder(context);
-  const auto folder = machine::program_folder();
-  order.program = folder ? *folder + "/headroom" : "";
-  order.environment = variables_of(context);
-  order.surroundings = make_surroundings(context, "", order.root == "/");
-  order.words = words_without_acting(context);
-  order.say = [&context](const std::string& text, const std::string& next) {
-    context.printer.note(text);
-    if (!next.empty()) context.printer.say("  next: " + next + "\n");
-  };
-}
-
 // What was to be finished is well finished either way: the unit that does it at boot must not be
 // told to have failed where it did its work.
 int exit_code_of(const deploy::DeployReport& report, bool finishes) {
@@ -127,21 +40,16 @@ int exit_code_of(const deploy::DeployReport& report, bool finishes) {
 }
 
 int run_deployment(const DeployCommand& command, const Context& context) {
-  auto order = read_order(command);
-  if (!order) {
-    auto interrupted = read_interrupted(command, context);
-    if (!interrupted) return print_error(context, order.error(), exit_usage);
-    context.printer.note(
-        order.error().message +
-        "; headroom finishes its interrupted deployment with the copy that it kept");
-    order = *std::move(interrupted);
+  auto order = read_order_or_interrupted(command.file, command.root == "/", context);
+  if (!order) return print_error(context, order.error(), exit_usage);
+  if (!order->only_finish) {  // Else it is one that was interrupted.
+    order->root = command.root;
+    order->apply = command.apply;
+    order->force = command.force;
+    order->only_finish = command.finish;
   }
-  complete(*order, context);
-  if (order->state.empty()) {
-    return print_error(
-        context, {Errc::not_found, "expected HOME or XDG_STATE_HOME to say where records go", ""},
-        exit_could_not_look);
-  }
+  if (const Status is_whole = complete(*order, context); !is_whole)
+    return print_error(context, is_whole.error(), exit_could_not_look);
   if (command.apply || command.finish) context.printer.finish_first();
   const auto done = service::deploy_service(*order);
   if (!done) return print_change_error(context, done.error(), exit_could_not_look);

@@ -42,6 +42,7 @@ int main(int argc, char** argv, char** variables) {
   headroom::cli::add_run(app, context);
   headroom::cli::add_ranks(app, context);
   headroom::cli::add_deploy(app, context);
+  headroom::cli::add_tune(app, context);
   headroom::cli::add_test(app, context);
   headroom::cli::add_accept(app, context);
   headroom::cli::add_replay(app, context);

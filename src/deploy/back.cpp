@@ -31,7 +31,7 @@ void Deployer::Machine::roll_back(std::optional<findings::Cause> cause, std::str
       record_.cause ? record_.cause->id + ": " + record_.cause->title : record_.why;
   note("rolling back: " + because);
   enter(Stage::rolling_back);
-  say("rolling back: " + because);
+  if (!options_.trial) say("rolling back: " + because);
   stop_for_roll_back(candidate_grace);
 }
 
@@ -81,6 +81,7 @@ void Deployer::Machine::on(const event::NotUndone& failed) {
 
 void Deployer::Machine::start_old() {
   tries_ = 0;
+  if (options_.trial) return finish(Outcome::tried, std::nullopt);
   if (!record_.was_running) {
     note("the service did not run before, so it stays stopped");
     return finish(Outcome::rolled_back, true);
@@ -121,6 +122,7 @@ void Deployer::Machine::smoke_of_old() {
 }
 
 void Deployer::Machine::restored_smoke(const event::SmokeEnded& ended) {
+  restored_requests_ms_ = ended.run.ms;
   if (ended.run.passed()) {
     note("the old configuration passed its smoke test");
     return finish(Outcome::rolled_back, true);

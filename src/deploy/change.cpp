@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "deploy/key_edit.h"
 #include "deploy/record.h"
 
 namespace headroom::deploy {
@@ -18,6 +19,7 @@ std::string settings_named(const TypedSet& set) {
   for (const std::string& group : set.groups) names.push_back("group " + group);
   if (set.memory) names.push_back("memory " + to_string(*set.memory));
   if (set.command) names.emplace_back("command");
+  for (const auto& [name, value] : set.keys) names.push_back(name + " = " + value);
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -36,6 +38,8 @@ Result<std::string> text_after(const ServiceSpec& spec, const ChangeInput& input
         fmt::format("{}: expected this file, to put the settings into; found none", input.path),
         "name the file that defines the service, or write it with = \"…\""};
   }
+  if (!input.change.set->keys.empty())
+    return edit_keys(input.path, *before, input.change.set->keys);
   HEADROOM_TRY(const FileKind kind, kind_of_file(input.path, spec.service.kind));
   return edit_text({kind, input.path, spec.service.service, input.podman_version}, *before,
                    *input.change.set);
@@ -78,6 +82,12 @@ Result<plan::Change> make_change(const ServiceSpec& spec, const std::vector<Chan
     const auto& edit = std::get<plan::FileEdit>(step.action);
     return edit.before == edit.after;
   });
+  if (inputs.empty()) {
+    return Error{
+        Errc::invalid,
+        "expected at least one [[change]], found none: the file only says what may be tuned",
+        "add a [[change]], or run headroom tune"};
+  }
   if (change.steps.empty()) {
     return Error{Errc::invalid,
                  "expected a change, found none: the files already contain the changes",

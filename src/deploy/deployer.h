@@ -135,6 +135,10 @@ struct DeployReport {
   std::vector<findings::Step> next;   // What to do now.
   std::vector<std::string> warnings;  // What was passed over by --force, and what is not known.
   std::string postmortem;             // The path of the post-mortem; the driver fills it in.
+  std::string ended_by;               // The signal that ended it; empty: none did.
+  // Of each request that was answered well, in this order; empty where none was made.
+  std::vector<double> candidate_requests_ms, restored_requests_ms;
+  std::optional<Bytes> memory_peak;  // Of the candidate, as far as it was seen.
 };
 
 // What to do, in this order.
@@ -195,6 +199,15 @@ using Action =
                  action::StartService, action::ProbeHealth, action::Observe, action::StopObserving,
                  action::Diagnose, action::Commit, action::Say, action::WakeAt, action::Finish>;
 
+// A deployment that only measures: after its smoke test, or whatever fails before, the change is
+// taken back and the service stays stopped, with a record that says so; its report has the outcome
+// `tried`. Several may follow each other. resume() with the record of the last one brings the
+// service back.
+struct Trial {
+  SmokeRun baseline;        // Of the configuration that is there; it passed.
+  bool is_stopped = false;  // By the trial before; the record of that one still stands.
+};
+
 struct Options {
   bool apply = false;         // Else only the gate is asked.
   bool force = false;         // Go on where the gate refuses, and without a baseline.
@@ -202,6 +215,7 @@ struct Options {
   std::string again;          // The command line that was typed, for messages.
   std::string to_apply;       // What does it after a dry run; empty: nothing to say.
   std::string start_command;  // What a person types to start the service by hand.
+  std::optional<Trial> trial;
 };
 
 // One thread.

@@ -23,7 +23,8 @@ void Deployer::Machine::finish(Outcome outcome, std::optional<bool> restored) {
   if (smokes_) act(action::CancelSmoke{});
   if (observes_) act(action::StopObserving{});
   phase_ = Phase::over;
-  if (options_.apply) enter(Stage::over);
+  // After a trial the record goes on to say what is left to do.
+  if (options_.apply && !options_.trial) enter(Stage::over);
   act(action::Finish{report()});
 }
 
@@ -72,6 +73,10 @@ DeployReport Deployer::Machine::report() const {
   report.left = left_;
   report.next = next_steps();
   report.warnings = warnings_;
+  report.ended_by = ended_by_;
+  if (seen_.smoke) report.candidate_requests_ms = seen_.smoke->ms;
+  report.restored_requests_ms = restored_requests_ms_;
+  report.memory_peak = seen_.memory_peak;
   return report;
 }
 
@@ -79,6 +84,7 @@ std::vector<findings::Step> Deployer::Machine::next_steps() const {
   const Outcome outcome = *record_.outcome;
   const std::string& again = options_.again;
   std::vector<findings::Step> steps;
+  if (outcome == Outcome::tried) return steps;
   if (outcome == Outcome::committed) {
     if (!record_.change_id.empty()) {
       steps.push_back(findings::command("headroom undo " + shell_quote(record_.change_id),

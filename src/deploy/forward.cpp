@@ -45,6 +45,7 @@ void Deployer::Machine::on(const event::GateJudged& judged) {
   }
   note("the gate passed");
   if (!options_.apply) return finish(Outcome::planned, std::nullopt);
+  if (options_.trial) return begin_trial();
   phase_ = Phase::looking;
   act(action::LookAtService{});
 }
@@ -74,6 +75,14 @@ void Deployer::Machine::on(const event::ServiceSeen& seen) {
   stop_old();
 }
 
+// Whoever orders a trial has seen the service run, and measured it.
+void Deployer::Machine::begin_trial() {
+  record_.was_running = true;
+  record_.baseline = options_.trial->baseline;
+  seen_.baseline = options_.trial->baseline;
+  stop_old();
+}
+
 void Deployer::Machine::begin_baseline() {
   phase_ = Phase::baseline;
   say("testing the present configuration: " + describe(spec_.smoke));
@@ -98,7 +107,7 @@ void Deployer::Machine::stop_old() {
   phase_ = Phase::stopping;
   record_.stopped = now_;
   enter(Stage::stopping);
-  if (!record_.was_running) {
+  if (!record_.was_running || (options_.trial && options_.trial->is_stopped)) {
     phase_ = Phase::applying;
     enter(Stage::applying);
     act(action::Apply{});
@@ -187,14 +196,17 @@ void Deployer::Machine::on(const event::Signal& signal) {
   } else if (decided) {
     say(signal.name + ": it is already ending; wait until it has finished");
   } else if (is_untouched()) {
+    ended_by_ = signal.name;
     refuse(std::nullopt, "ended by " + signal.name);
   } else {
+    ended_by_ = signal.name;
     roll_back(std::nullopt, "ended by " + signal.name);
   }
 }
 
 bool Deployer::Machine::ends_now() {
   if (ends_by_.empty()) return false;
+  ended_by_ = ends_by_;
   roll_back(std::nullopt, "ended by " + ends_by_);
   return true;
 }

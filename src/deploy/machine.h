@@ -54,6 +54,7 @@ class Deployer::Machine {
   void on(const event::Committed& committed);
   void on(const event::NotKept& failed);
   void on(const event::Signal& signal);
+  void begin_trial();
   void begin_baseline();
   void take_baseline(const SmokeRun& run);
   void stop_old();
@@ -86,6 +87,7 @@ class Deployer::Machine {
   bool smoke_again();
   void begin_smoke();
   void begin_watch();
+  void end_trial();
   void end_watch();
   void stays_down();
   void health_is_late();
@@ -154,8 +156,10 @@ class Deployer::Machine {
   bool restarted_elsewhere_ = false;  // Since the smoke test began.
   int smokes_again_ = 0;
   std::optional<event::SmokeEnded> held_smoke_;  // It ended while the log was read.
-  bool commits_ = false;           // It was decided before; it only has to come up once more.
-  std::string ends_by_;            // The signal that waits for a step to end.
+  bool commits_ = false;  // It was decided before; it only has to come up once more.
+  std::string ends_by_;   // The signal that waits for a step to end.
+  std::string ended_by_;  // The signal that it ended for.
+  std::vector<double> restored_requests_ms_;
   bool is_watched_out_ = false;    // Its time is over; the last health request is not well yet.
   std::optional<Time> bad_since_;  // In the watch: the first of the health requests that failed.
   std::optional<supervisor::GrowthWatch> growth_;

@@ -187,7 +187,7 @@ void Deployer::Machine::begin_smoke() {
   deaths_before_smoke_ = seen_.deaths.size();
   restarted_elsewhere_ = false;
   seen_.smoke.reset();
-  say("testing the new configuration: " + describe(spec_.smoke));
+  if (!options_.trial) say("testing the new configuration: " + describe(spec_.smoke));
   run_smoke(Whose::candidate);
 }
 
@@ -224,7 +224,13 @@ bool Deployer::Machine::smoke_again() {
 
 // ---- the watch ----
 
+// What was to be measured is measured.
+void Deployer::Machine::end_trial() {
+  roll_back(std::nullopt, "it was only a trial");
+}
+
 void Deployer::Machine::begin_watch() {
+  if (options_.trial) return end_trial();
   phase_ = Phase::watch;
   enter(Stage::watching);
   note(fmt::format("watched for {} s", spec_.watch.seconds));

@@ -45,6 +45,8 @@ std::string_view to_string(Outcome outcome) {
       return "refused";
     case Outcome::planned:
       return "planned";
+    case Outcome::tried:
+      return "tried";
   }
   return "refused";
 }

@@ -34,7 +34,13 @@ enum class Stage : std::uint8_t {
   over,          // Nothing is left to do.
 };
 
-enum class Outcome : std::uint8_t { committed, rolled_back, refused, planned };
+enum class Outcome : std::uint8_t {
+  committed,
+  rolled_back,
+  refused,
+  planned,
+  tried,  // Of a trial: no record and no report of a deployment has it.
+};
 
 struct TimelineEntry {
   Time when{0};

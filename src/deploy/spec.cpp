@@ -50,6 +50,7 @@ std::optional<TypedSet> read_set(TableReader& change) {
   } else {
     table.find("command");
   }
+  table.read("keys", set.keys);
   table.refuse_unknown();
   check_set(table, set);
   return set;
@@ -57,7 +58,7 @@ std::optional<TypedSet> read_set(TableReader& change) {
 
 std::vector<FileChange> read_changes(TableReader& root, const ServiceName& service) {
   std::vector<FileChange> changes;
-  for (TableReader& table : root.tables("change")) {
+  for (TableReader& table : root.has("tune") ? root.rows("change") : root.tables("change")) {
     FileChange change;
     table.read("file", change.file);
     table.read("with", change.with);
@@ -69,11 +70,33 @@ std::vector<FileChange> read_changes(TableReader& root, const ServiceName& servi
     check_change(table, change);
     changes.push_back(std::move(change));
   }
-  if (changes.empty()) {
+  if (changes.empty() && !root.has("tune")) {
     root.fail("change", Errc::invalid, "expected at least one change, found none",
               "add [[change]] with file and with, or file and set");
   }
   return changes;
+}
+
+// A value as the file writes it: 4 and "4" are one.
+std::string value_text(const Json& value) {
+  return value.is_string() ? value.get<std::string>()
+                           : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::vector<TuneSetting> read_tune(TableReader& root) {
+  std::vector<TuneSetting> settings;
+  for (TableReader& table : root.rows("tune")) {
+    TuneSetting setting;
+    setting.name = table.text("name");
+    table.read_choice("as", setting.as, {"environment", "option", "key"});
+    table.read("file", setting.file);
+    for (const Json& value : table.any_array("values")) setting.values.push_back(value_text(value));
+    table.read_choice("role", setting.role, {"none", "workers", "threads", "batch"});
+    table.refuse_unknown();
+    check_tune(table, setting, settings);
+    settings.push_back(std::move(setting));
+  }
+  return settings;
 }
 
 void read_health(TableReader table, Health& health) {
@@ -168,6 +191,7 @@ Result<ServiceSpec> parse_service_spec(std::string_view text, const std::string&
   ServiceSpec spec;
   read_service(root.table("service"), spec.service);
   spec.changes = read_changes(root, spec.service);
+  spec.tune = read_tune(root);
   read_health(root.optional_table("health"), spec.health);
   read_smoke(root.table("smoke"), spec.smoke);
   read_expect(root.optional_table("expect"), spec.expect);
@@ -189,6 +213,32 @@ std::string_view to_string(ServiceKind kind) {
       return "commands";
   }
   return "commands";
+}
+
+std::string_view to_string(TuneSetting::As as) {
+  switch (as) {
+    case TuneSetting::As::environment:
+      return "environment";
+    case TuneSetting::As::option:
+      return "option";
+    case TuneSetting::As::key:
+      return "key";
+  }
+  return "environment";
+}
+
+std::string_view to_string(TuneSetting::Role role) {
+  switch (role) {
+    case TuneSetting::Role::none:
+      return "none";
+    case TuneSetting::Role::workers:
+      return "workers";
+    case TuneSetting::Role::threads:
+      return "threads";
+    case TuneSetting::Role::batch:
+      return "batch";
+  }
+  return "none";
 }
 
 }  // namespace headroom::deploy

@@ -41,6 +41,8 @@ struct TypedSet {
   std::vector<std::string> groups;                 // "render", "44", "keep-groups".
   std::optional<Bytes> memory;                     // The limit of the whole service.
   std::optional<std::vector<std::string>> command;
+  // Of a plain file of "name = value" lines; then nothing else is set.
+  std::map<std::string, std::string> keys;
 
   bool operator==(const TypedSet&) const = default;
 };
@@ -100,9 +102,23 @@ struct Watch {
   double hang_s = 60;
 };
 
+// One [[tune]]: a setting that `headroom tune` may vary.
+struct TuneSetting {
+  enum class As : std::uint8_t { environment, option, key };  // As in TypedSet.
+  // What is known of it beforehand: workers and threads multiply each other and share the cores,
+  // and each worker has the memory of one.
+  enum class Role : std::uint8_t { none, workers, threads, batch };
+  std::string name;  // Of an option with its dashes.
+  As as = As::environment;
+  std::string file;                 // Empty: the file that a change of the service is made in.
+  std::vector<std::string> values;  // From little to much; at least one.
+  Role role = Role::none;
+};
+
 struct ServiceSpec {
   ServiceName service;
-  std::vector<FileChange> changes;  // At least one.
+  std::vector<FileChange> changes;  // At least one, where nothing is to be tuned.
+  std::vector<TuneSetting> tune;  // May be empty: then data/service_knobs.toml says what there is.
   Health health;
   Smoke smoke;
   Expect expect;
@@ -115,5 +131,7 @@ struct ServiceSpec {
 Result<ServiceSpec> parse_service_spec(std::string_view text, const std::string& file);
 
 std::string_view to_string(ServiceKind kind);
+std::string_view to_string(TuneSetting::As as);
+std::string_view to_string(TuneSetting::Role role);
 
 }  // namespace headroom::deploy

@@ -5,6 +5,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/document.h"
 #include "base/text.h"
@@ -27,6 +28,16 @@ bool is_name(const std::string& name) {
   if (name.empty() || name.size() > 128 || name.front() == '.' || name.front() == '-') return false;
   return std::all_of(name.begin(), name.end(),
                      [](char c) { return is_word_letter(c) || c == '.' || c == '-'; });
+}
+
+bool is_variable(const std::string& name) {
+  return !name.empty() && std::all_of(name.begin(), name.end(), is_word_letter) &&
+         (name.front() < '0' || name.front() > '9');
+}
+
+// What may stand in front of the '=' of a plain configuration file.
+bool is_key_name(const std::string& name) {
+  return !name.empty() && !has_control(name) && name.find_first_of("=#;[ ") == std::string::npos;
 }
 
 // "host", "host:port", "[::1]:port".
@@ -180,16 +191,25 @@ void check_set(TableReader& table, const TypedSet& set) {
       refuse_placeholder(table, "environment", value, "a variable to change",
                          "set = { environment = { HIP_VISIBLE_DEVICES = \"0\" } }");
     }
-    const bool is_variable = !name.empty() &&
-                             std::all_of(name.begin(), name.end(), is_word_letter) &&
-                             (name.front() < '0' || name.front() > '9');
-    if (!is_variable || has_control(value)) {
+    if (!is_variable(name) || has_control(value)) {
       table.fail(
           "environment", Errc::invalid,
           fmt::format("expected names of letters, digits and '_', and values of one line; found {}",
                       name),
           "correct its name or its value");
     }
+  }
+  for (const auto& [name, value] : set.keys) {
+    if (is_key_name(name) && !has_control(value)) continue;
+    table.fail("keys", Errc::invalid,
+               fmt::format("expected names and values of one line, found {}", name),
+               "correct its name or its value");
+  }
+  TypedSet others = set;
+  others.keys.clear();
+  if (!set.keys.empty() && others != TypedSet{}) {
+    table.fail("keys", Errc::invalid, "expected keys alone, found other settings beside them",
+               "put them into a [[change]] of their own");
   }
   check_lines(table, "devices", set.devices);
   check_lines(table, "groups", set.groups);
@@ -200,6 +220,41 @@ void check_set(TableReader& table, const TypedSet& set) {
   }
   if (std::any_of(set.command->begin(), set.command->end(), has_control)) {
     table.wrong("command", "words without line ends");
+  }
+}
+
+void check_tune(TableReader& table, const TuneSetting& setting,
+                const std::vector<TuneSetting>& earlier) {
+  using As = TuneSetting::As;
+  const bool is_key = setting.as == As::key;
+  const bool fits = setting.as == As::environment ? is_variable(setting.name)
+                    : is_key                      ? is_key_name(setting.name)
+                                                  : setting.name.starts_with('-');
+  if (!fits || has_control(setting.name)) {
+    table.wrong("name", setting.as == As::option
+                            ? "an option with its dashes, such as \"--workers\""
+                        : is_key ? "the name in front of '='"
+                                 : "the name of a variable; an option or a key needs as = \"…\"");
+  }
+  if (is_key && setting.file.empty()) {
+    table.fail("file", Errc::invalid, "expected the file that has the key, found nothing",
+               "add file = \"…\"");
+  }
+  if (has_control(setting.file) || setting.file.ends_with('/'))
+    table.wrong("file", "the name of a file");
+  const auto& values = setting.values;
+  const bool bad = std::any_of(values.begin(), values.end(), [](const std::string& value) {
+    return value.empty() || value.size() > 256 || has_control(value) || value.front() == '{' ||
+           value.front() == '[';
+  });
+  constexpr std::size_t most_values = 64;
+  if (values.empty() || values.size() > most_values || bad)
+    table.wrong("values", "from 1 to 64 numbers or short texts to try, from little to much");
+  const std::set<std::string> different(values.begin(), values.end());
+  if (different.size() != values.size()) table.wrong("values", "values that differ");
+  for (const TuneSetting& other : earlier) {
+    if (other.name == setting.name && other.file == setting.file)
+      table.wrong("name", "each setting once");
   }
 }
 

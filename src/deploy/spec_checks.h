@@ -15,6 +15,9 @@ void check_service(TableReader& table, const ServiceName& service);
 // A command line: a list, not one text; its first word is not empty, and no word holds a NUL.
 void check_command(TableReader& table, std::string_view key,
                    const std::vector<std::string>& command);
+// One [[tune]], after those that stand before it.
+void check_tune(TableReader& table, const TuneSetting& setting,
+                const std::vector<TuneSetting>& earlier);
 void check_set(TableReader& table, const TypedSet& set);
 void check_change(TableReader& table, const FileChange& change);
 void check_request(TableReader& table, const Request& request);

@@ -43,6 +43,38 @@ TEST(ServiceSpec, what_is_left_out_has_its_default) {
   EXPECT_EQ(spec->watch.hang_s, 60);
 }
 
+TEST(ServiceSpec, what_may_be_tuned_needs_no_change) {
+  const std::string start = "[service]\nname = \"ml\"\nkind = \"systemd\"\nunit = \"ml.service\"\n";
+  const std::string end = "[smoke]\nurl = \"http://127.0.0.1:3003/predict\"\n";
+  const auto spec = parse_service_spec(
+      start +
+          "[[tune]]\nname = \"WORKERS\"\nvalues = [1, \"2\", 0.5, true]\n"
+          "[[tune]]\nname = \"--threads\"\nas = \"option\"\nfile = \"a.service\"\nvalues = "
+          "[\"x\"]\nrole = \"threads\"\n" +
+          end,
+      "ml.toml");
+  ASSERT_TRUE(spec) << spec.error().message;
+  ASSERT_EQ(spec->tune.size(), 2U);
+  EXPECT_THAT(spec->tune[0].values, testing::ElementsAre("1", "2", "0.5", "true"));
+  EXPECT_EQ(spec->tune[0].as, TuneSetting::As::environment);
+  EXPECT_EQ(spec->tune[1].role, TuneSetting::Role::threads);
+  EXPECT_THAT(error_of(start + "[[tune]]\nname = \"A\"\n" + end), HasSubstr("tune[0].values"));
+  EXPECT_THAT(error_of(start + end), HasSubstr("change"));
+}
+
+TEST(ServiceSpec, keys_stand_alone) {
+  const std::string set = "set = { keys = { workers = \"4\" } }";
+  const auto spec = parse_service_spec(with(smallest, "with = \"new.env\"", set), "ml.toml");
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->changes[0].set->keys.at("workers"), "4");
+  EXPECT_THAT(error_of(with(smallest, "with = \"new.env\"",
+                            "set = { keys = { a = \"4\" }, memory = \"1GiB\" }")),
+              HasSubstr("keys alone"));
+  EXPECT_THAT(
+      error_of(with(smallest, "with = \"new.env\"", "set = { keys = { \"a b\" = \"4\" } }")),
+      HasSubstr("a b"));
+}
+
 TEST(ServiceSpec, every_key_is_read) {
   const auto spec = parse_service_spec(
       "[service]\nname = \"ml\"\nkind = \"compose\"\nfile = \"compose.yaml\"\nservice = \"ml\"\n"

@@ -26,6 +26,8 @@ std::string result_of(const DeployReport& report) {
       return "refused; nothing was changed";
     case Outcome::planned:
       return "only planned; nothing was changed";
+    case Outcome::tried:
+      return "only tried";
   }
   return "";
 }

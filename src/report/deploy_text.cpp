@@ -63,6 +63,7 @@ std::string verdict(const DeployReport& report, const Style& style) {
     case Outcome::planned:
       return style.green("would pass the gate") + ": nothing was changed\n";
     case Outcome::rolled_back:
+    case Outcome::tried:
       break;
   }
   const bool restored = report.restored.value_or(false);

@@ -24,8 +24,11 @@ constexpr std::uint64_t slice_ms = 50;
 Driver::Driver(Workshop workshop, deploy::Deployer deployer)
     : shop_(std::move(workshop)),
       deployer_(std::move(deployer)),
+      signals_(shop_.signals),
       began_ms_(machine::time_of_day_ms()),
-      began_ns_(machine::monotonic_ns()) {}
+      began_ns_(machine::monotonic_ns()) {
+  if (signals_ == nullptr) signals_ = &own_signals_.emplace();
+}
 
 // The time of day when this began, and from there on a clock that nobody sets.
 deploy::Time Driver::now() const {
@@ -36,7 +39,7 @@ deploy::Time Driver::now() const {
 Result<deploy::DeployReport> Driver::run(const deploy::Event& first) {
   feed(first);
   while (!report_ && !failed_) {
-    if (const auto signal = signals_.take()) {
+    if (const auto signal = signals_->take()) {
       take_signal(*signal);
     } else if (!events_.empty()) {
       const deploy::Event event = std::move(events_.front());
@@ -101,8 +104,8 @@ void Driver::end_smoke() {
   smoke_lost_connection_ = smoke_->lost_connection();
   ended.run = smoke_->take();
   smoke_.reset();
+  if (observes_) take_sample(true);  // A short test may lie between two looks.
   if (gpu_) {
-    take_sample(true);
     ended.gpu = gpu_->use();
     gpu_.reset();
   }

@@ -40,6 +40,10 @@ struct Workshop {
   BootUnit* boot_unit = nullptr;  // Null where nothing finishes a roll-back at boot.
   std::function<void(const std::string& text, const std::string& next)> say;
   std::function<void(std::string_view step)> before_each;  // For tests; may be empty.
+  // Where whoever runs several drivers holds the signals meanwhile; null: the driver does.
+  machine::HeldSignals* signals = nullptr;
+  // Going back is worth a post-mortem, except at the end of trials that went as they should.
+  bool files_postmortem = true;
 };
 
 // One thread. While it runs, SIGINT and SIGTERM are events, and SIGHUP is nothing.
@@ -80,7 +84,8 @@ class Driver {
 
   Workshop shop_;
   deploy::Deployer deployer_;
-  machine::HeldSignals signals_;
+  std::optional<machine::HeldSignals> own_signals_;
+  machine::HeldSignals* signals_;
   std::int64_t began_ms_;
   std::uint64_t began_ns_;
   std::deque<deploy::Event> events_;

@@ -206,7 +206,8 @@ void Driver::finish(deploy::DeployReport report) {
     if (const Status removed = shop_.boot_unit->remove(); !removed)
       report.warnings.push_back(removed.error().message);
   }
-  if (report.outcome == deploy::Outcome::rolled_back && shop_.places != nullptr) {
+  if (report.outcome == deploy::Outcome::rolled_back && shop_.places != nullptr &&
+      (shop_.files_postmortem || !report.restored.value_or(true))) {
     auto written = shop_.places->write_postmortem(machine::utc_now(),
                                                   report::to_postmortem(report, shop_.change));
     if (written) {

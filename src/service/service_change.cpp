@@ -19,11 +19,6 @@ namespace {
 
 constexpr std::size_t longest_file = std::size_t{16} << 20U;
 
-std::string absolute(const std::string& folder, const std::string& path) {
-  if (path.starts_with('/')) return path;
-  return folder + "/" + (path.starts_with("./") ? path.substr(2) : path);
-}
-
 // nullopt: there is no such file.
 Result<std::optional<std::string>> read_before(const std::string& path,
                                                const machine::Files* captured) {
@@ -72,6 +67,11 @@ Result<std::string> read_replacement(const std::string& path, const std::string&
 
 }  // namespace
 
+std::string absolute_in(const std::string& folder, const std::string& path) {
+  if (path.starts_with('/')) return path;
+  return folder + "/" + (path.starts_with("./") ? path.substr(2) : path);
+}
+
 Result<plan::Change> read_change(const deploy::ServiceSpec& spec, const std::string& folder,
                                  const machine::Files* captured, std::vector<std::string> words) {
   std::vector<deploy::ChangeInput> inputs;
@@ -81,10 +81,10 @@ Result<plan::Change> read_change(const deploy::ServiceSpec& spec, const std::str
     const std::string& file = change.file.empty() ? spec.service.file : change.file;
     // The service manager is told of the file by the name that it has: links stay links, and the
     // change engine follows them.
-    input.path = absolute(folder, file);
+    input.path = absolute_in(folder, file);
     HEADROOM_TRY(input.before, read_before(input.path, captured));
     if (change.with) {
-      HEADROOM_TRY(input.replacement, read_replacement(absolute(folder, *change.with), file));
+      HEADROOM_TRY(input.replacement, read_replacement(absolute_in(folder, *change.with), file));
     }
     inputs.push_back(std::move(input));
   }

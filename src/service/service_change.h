@@ -18,6 +18,9 @@
 
 namespace headroom::service {
 
+// A path of SERVICE.toml, which is relative to its folder.
+std::string absolute_in(const std::string& folder, const std::string& path);
+
 // Reads the files of SERVICE.toml, relative to `folder`. `captured`: the files of another machine,
 // which are read there where it has them; null: of this system alone. Fails with what is wrong with
 // the file: not_found, invalid, unsupported; or with no_permission.
