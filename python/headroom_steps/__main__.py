@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of `headroom test` and `headroom try`, run by the user's own Python on one device.
 
-    python headroom_steps frameworks
+    python headroom_steps [guard] frameworks
     python headroom_steps devices FRAMEWORK
     python headroom_steps run FRAMEWORK DEVICE STEP,STEP,... [--bytes N] [--training-steps N]
-    python headroom_steps try FRAMEWORK DEVICE STEP,STEP,... --job JSON [--training-steps N] [--seconds N]
+    python headroom_steps try FRAMEWORK DEVICE|first|gpu STEP,STEP,... --job JSON [--training-steps N] [--seconds N]
 
 Every line on standard output that begins with "headroom-step: " is JSON and headroom's; everything else is the framework's. A step is
-announced before it begins, so that one that never ends, or takes the process with it, has a name.
+announced before it begins, so that one that never ends, or takes the process with it, has a name. With "guard" in front (guard.py) all ends
+when standard input does.
 """
 import argparse
 import importlib
@@ -19,9 +20,9 @@ import time
 # In place of this folder, whose modules are nobody else's to find.
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-from headroom_steps.protocol import announce, passed, say  # noqa: E402  (after the path)
+from headroom_steps.protocol import announce, failed, passed, say  # noqa: E402  (after the path)
 
-MODULES = {"torch": "headroom_steps.torch_steps", "jax": "headroom_steps.jax_devices", "tensorflow": "headroom_steps.tensorflow_devices"}
+MODULES = {name: f"headroom_steps.{name}_steps" for name in ("torch", "jax", "tensorflow", "onnxruntime")}
 
 
 def parse():
@@ -37,28 +38,56 @@ def parse():
     return parser.parse_args()
 
 
-def begin(options):
-    """What does the steps, once the framework is loaded."""
-    module = importlib.import_module(MODULES[options.framework])
-    if options.what == "try":
-        from headroom_steps.trial.steps import Steps
-        return module, lambda: Steps(options.framework, options.device, options)
-    return module, lambda: module.Steps(options.device, options)
+def choose(module, options):
+    """The first device that the framework sees: "gpu" must be one, "first" may be the processor. None: there is no such one."""
+    found = module.devices()
+    say(devices=found, version=module.version())
+    if found:
+        return found[0]["device"]
+    if options.device == "first":
+        return "cpu"
+    announce("devices")
+    say(step="devices", **failed("it sees no GPU", kind="unseen"))
+    return None
+
+
+def try_steps(module, options):
+    """Those after one that failed are not done: they would tell nothing."""
+    device = choose(module, options) if options.device in ("first", "gpu") else options.device
+    if device is None:
+        return
+    from headroom_steps.trial.steps import Steps
+    run = Steps(options.framework, device, options)
+    for name in filter(None, options.steps.split(",")):
+        announce(name)
+        answer = getattr(run, name)()
+        say(step=name, **answer)
+        if answer["ok"] is False:
+            return
 
 
 def main():
+    if sys.argv[1:2] == ["guard"]:
+        from headroom_steps.guard import guard
+        guard()
+        del sys.argv[1]
     options = parse()
     announce("import")
     started = time.perf_counter()
     if options.what == "frameworks":
         say(frameworks=[name for name in MODULES if importlib.util.find_spec(name)])
         return
-    module, make = begin(options)
+    module = importlib.import_module(MODULES[options.framework])
+    if options.what == "try":
+        importlib.import_module("headroom_steps.trial.steps").load(options.framework)
     say(step="import", **passed(time.perf_counter() - started, "s"))
     if options.what == "devices":
         say(devices=module.devices(), version=module.version())
         return
-    run = make()
+    if options.what == "try":
+        try_steps(module, options)
+        return
+    run = module.Steps(options.device, options)
     for name in filter(None, options.steps.split(",")):
         announce(name)
         say(step=name, **getattr(run, name.replace("-", "_"))())

@@ -20,7 +20,36 @@ StepCause make(std::string id, double confidence, std::string title, const StepR
   cause.id = std::move(id);
   cause.confidence = confidence;
   cause.title = std::move(title);
-  cause.evidence = {{"headroom test", 0, result.detail, "what the step " + result.name + " found"}};
+  cause.evidence = {{"the step " + result.name, 0, result.detail, "what it found"}};
+  return cause;
+}
+
+// Of a trial.
+std::optional<StepCause> cause_of_trial(std::string_view kind, const StepResult& result) {
+  if (kind == "target") {
+    StepCause cause =
+        make("gfx-target-missing", 0.95, "this build has no code for the GPU", result);
+    cause.fix = {findings::command("headroom fix stack", "(names a build that has it)")};
+    return cause;
+  }
+  if (kind == "nan") {
+    StepCause cause = make("wrong-answer", 0.6, "the loss is no number", result);
+    cause.fix = {
+        sentence("If every stack says so, the job's learning_rate or 16 bits are to blame; "
+                 "if only this one does, do not trust what it computes.")};
+    return cause;
+  }
+  if (kind == "grows") {
+    StepCause cause =
+        make("memory-growth", 0.8, "each step takes memory and does not give it back", result);
+    cause.fix = {
+        sentence("Nothing of this job outlives a step: try another release of the "
+                 "framework or of its driver.")};
+    return cause;
+  }
+  if (kind != "time") return std::nullopt;
+  StepCause cause = make("time-limit", 1, "the time for its steps was over", result);
+  cause.fix = {sentence("Fewer steps (--steps 3), or more time (--timeout 3600).")};
   return cause;
 }
 
@@ -46,7 +75,7 @@ std::optional<StepCause> cause_of_kind(std::string_view kind, const StepResult& 
     cause.fix = {look("headroom reclaim", "(who holds it, and how to get it back)")};
     return cause;
   }
-  if (kind != "wrong") return std::nullopt;
+  if (kind != "wrong") return cause_of_trial(kind, result);
   StepCause cause = make("wrong-answer", 0.9, "the device computes other results", result);
   cause.fix = {look("headroom check", "(an override, or code for another chip, would explain it)"),
                sentence("Do not trust what was computed on it. Test again with another release of "

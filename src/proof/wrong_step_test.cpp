@@ -62,6 +62,10 @@ TEST(CauseOfKind, each_kind_has_its_cause) {
   EXPECT_EQ(cause_of_kind("size", result)->id, "free-memory-misreported");
   EXPECT_EQ(cause_of_kind("lost", result)->id, "vram-orphaned");
   EXPECT_EQ(cause_of_kind("wrong", result)->id, "wrong-answer");
+  EXPECT_EQ(cause_of_kind("target", result)->id, "gfx-target-missing");
+  EXPECT_EQ(cause_of_kind("nan", result)->id, "wrong-answer");
+  EXPECT_EQ(cause_of_kind("grows", result)->id, "memory-growth");
+  EXPECT_EQ(cause_of_kind("time", result)->id, "time-limit");
   EXPECT_EQ(cause_of_kind("", result), std::nullopt);
 }
 

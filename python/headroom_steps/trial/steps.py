@@ -17,6 +17,10 @@ WARM = 2  # Steps after which a training's memory stays as it is.
 LEAST_GROWTH = 64 * MIB
 
 
+def load(framework):
+    return importlib.import_module(STACKS[framework])
+
+
 def difference(found, wanted):
     return abs(found - wanted) / max(abs(wanted), 1e-6)
 
@@ -32,7 +36,7 @@ def growth(lives, peak):
 
 class Steps:
     def __init__(self, framework, device, options):
-        self.module = importlib.import_module(STACKS[framework])
+        self.module = load(framework)
         self.device, self.options = device, options
         self.stack = self.module.Stack(device)
         self.job = Job(json.loads(options.job))
