@@ -47,6 +47,11 @@ std::optional<StepCause> cause_of_trial(std::string_view kind, const StepResult&
                  "framework or of its driver.")};
     return cause;
   }
+  if (kind == "big") {
+    StepCause cause = make("job-too-big", 0.95, "the job needs more memory than there is", result);
+    cause.fix = {look("headroom plan JOB.toml", "(says what it takes, and which settings fit)")};
+    return cause;
+  }
   if (kind != "time") return std::nullopt;
   StepCause cause = make("time-limit", 1, "the time for its steps was over", result);
   cause.fix = {sentence("Fewer steps (--steps 3), or more time (--timeout 3600).")};
@@ -104,12 +109,19 @@ void judge_speed(const knowledge::Card* card, StepResult& result) {
   result.cause = std::move(cause);
 }
 
-StepResult make_hung(std::string_view step, long seconds, bool on_gpu, bool has_ended) {
+StepResult make_hung(std::string_view step, const Silence& silence) {
+  const auto [seconds, on_gpu, has_ended, is_busy] = silence;
   StepResult result;
   result.name = std::string(step);
   result.ok = false;
   result.detail = fmt::format("it did not end in {} s; its process {}", seconds,
                               has_ended ? "was ended" : "cannot be ended");
+  if (is_busy && !on_gpu) {
+    result.detail += "; it computed all the while";
+    result.cause = cause_of_trial("time", result);
+    result.cause->title = "it is too slow for its time";
+    return result;
+  }
   StepCause cause = make(on_gpu ? "gpu-hang" : "hang", 0.6,
                          on_gpu ? "the GPU does not finish its work" : "it does not end", result);
   if (on_gpu) {

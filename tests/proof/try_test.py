@@ -147,6 +147,16 @@ class Faults(Trial):
         self.assertEqual((row["step"], row["cause"]["id"]), ("training", "time-limit"), row)
         self.assertGreater(row["steps_done"], 1)
 
+    def test_job_that_is_too_big_for_the_machine_is_not_begun(self):
+        self.job.write_text(JOB.replace("micro = 4", "micro = 100000000"))
+        row = self.only(None)
+        self.assertEqual((row["step"], row["cause"]["id"], row["steps_done"]), ("training", "job-too-big", 0), row)
+
+    def test_processor_that_is_slow_does_not_hang(self):
+        self.job.write_text(JOB.replace("micro = 4", "micro = 4000"))
+        row = self.only(None, "--timeout", "20")
+        self.assertEqual((row["step"], row["cause"]["id"]), ("training", "time-limit"), row)
+
     def end(self, number):
         # A shell's background job ignores SIGINT, and what it starts as well.
         with subprocess.Popen(self.words("--python", PYTHON), env=self.environment("hang"), stdin=subprocess.DEVNULL,

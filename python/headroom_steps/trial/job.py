@@ -91,6 +91,19 @@ class Job:
         if not self.tied:
             yield from self.linear("head", self.output_rows(), self.hidden, bool(self.outputs))
 
+    def least_bytes(self):
+        """What every framework holds at once, and more: weights, gradients, optimizer's states, and what each layer is given."""
+        size = 4 if self.weights == "fp32" else 2
+        states = 2 if self.optimizer == "adamw" else int(self.momentum)
+        trained = sum(one.count() for one in self.parameters() if self.is_trained(one.name))
+        rows = self.batch * self.sequence
+        inputs = rows * self.hidden * self.layers * (4 if self.dtype == "fp32" else 2)
+        return sum(one.count() for one in self.parameters()) * size + trained * size * (1 + states) + inputs + self.list_bytes()
+
+    def list_bytes(self):
+        """Of inputs and labels as Python's lists, wherever the job runs."""
+        return self.batch * self.sequence * 2 * 40 * max(1, self.features, self.outputs)
+
     def is_trained(self, name):
         return not self.rank or name.endswith((".a", ".b"))
 

@@ -8,6 +8,7 @@ import time
 from headroom_steps.protocol import failed, passed, say
 from headroom_steps.trial import reference
 from headroom_steps.trial.job import Job
+from headroom_steps.trial.resident import available, go_first
 
 STACKS = {name: f"headroom_steps.trial.{name}_stack" for name in ("torch", "jax", "tensorflow")}
 LOSS = {"fp32": 1e-3, "fp16": 2e-2, "bf16": 6e-2}  # Relative; some ten times what rounding alone leaves.
@@ -66,6 +67,9 @@ class Steps:
         if self.device == "cpu":
             return None
         part = self.job.slice()
+        there = available()
+        if there is not None and 2 * part.in_type("fp32").least_bytes() > there:
+            return None  # Beside the processor it would take what other programs need.
         loss, _ = self.stack.loss_and_slope(part.in_type(self.job.dtype))
         wanted, _ = self.stack.loss_and_slope(part.in_type("fp32"), on_processor=True)
         if difference(loss, wanted) <= LOSS[self.job.dtype]:
@@ -73,7 +77,19 @@ class Steps:
         return failed(f"the loss of a slice of the job is {loss:.6g}, on the processor {wanted:.6g}", difference(loss, wanted),
                       "relative difference")
 
+    def too_big(self):
+        """A failure where the machine surely has too little memory; None where it may be enough."""
+        needed = self.job.least_bytes() if self.device == "cpu" else self.job.list_bytes()
+        there = available()
+        if there is None or needed <= there:
+            return None
+        return failed(f"it needs more than {needed / (1 << 30):.1f} GiB, and {there / (1 << 30):.1f} GiB are available", kind="big")
+
     def training(self):
+        go_first()
+        big = self.too_big()
+        if big:
+            return big
         # What a framework takes once, at its first step, is not the job's.
         small = self.stack.train(self.job.small())
         next(small)

@@ -72,6 +72,7 @@ class StepProcess {
   std::string running_;
   machine::TreeExit exit_;
   std::uint64_t kernel_kills_ = 0;
+  std::uint64_t processor_ms_ = 0;  // Used when there was progress last.
   std::set<std::uint64_t> pids_;
   std::optional<machine::RelayEnds> input_;
   std::unique_ptr<machine::Relay> output_, errors_;
@@ -150,7 +151,10 @@ EndedSteps StepProcess::wait() {
       if (host_.holds_input && exit_.code > by_signal) exit_.signal = exit_.code - by_signal;
       break;
     }
-    if (look()) last = now();
+    if (look()) {
+      last = now();
+      processor_ms_ = tree_->use().processor_ms;
+    }
     const bool is_endless = host_.whole && now() - begin > *host_.whole;
     if (is_endless || now() - last > limit()) {
       ended.is_hung = true;
@@ -163,7 +167,12 @@ EndedSteps StepProcess::wait() {
 
 // Everything of it is ended, and all that it wrote is read.
 void StepProcess::end(EndedSteps& ended) {
-  kernel_kills_ = tree_->use().kernel_kills;
+  const machine::TreeUse use = tree_->use();
+  kernel_kills_ = use.kernel_kills;
+  // Half of the time: others may want the processor, too.
+  constexpr std::uint64_t share = 2;
+  const auto silence_ms = static_cast<std::uint64_t>(milliseconds(limit()).count());
+  const bool is_busy = share * (use.processor_ms - processor_ms_) > silence_ms;
   for (const machine::TreeMember& member : tree_->members()) pids_.insert(member.pid);
   (void)tree_->send_all(kill_signal).has_value();
   clean_up();
@@ -178,8 +187,8 @@ void StepProcess::end(EndedSteps& ended) {
   const MutexLock lock(mutex_);
   if (ended.is_hung) {
     const bool on_gpu = on_gpu_ && (!lines_.devices() || !lines_.devices()->empty());
-    proof::StepResult hung =
-        proof::make_hung(running_, static_cast<long>(limit().count()), on_gpu, ended.has_ended);
+    proof::StepResult hung = proof::make_hung(
+        running_, {static_cast<long>(limit().count()), on_gpu, ended.has_ended, is_busy});
     // What the kernel said of it tells more.
     if (ended.failed->cause) hung.cause = std::move(ended.failed->cause);
     ended.failed = std::move(hung);
