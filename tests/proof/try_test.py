@@ -148,7 +148,7 @@ class Faults(Trial):
         self.assertGreater(row["steps_done"], 1)
 
     def test_job_that_is_too_big_for_the_machine_is_not_begun(self):
-        self.job.write_text(JOB.replace("micro = 4", "micro = 100000000"))
+        self.job.write_text(JOB.replace("micro = 4", "micro = 1048576").replace("sequence = 64", "sequence = 4096"))
         row = self.only(None)
         self.assertEqual((row["step"], row["cause"]["id"], row["steps_done"]), ("training", "job-too-big", 0), row)
 
