@@ -16,6 +16,7 @@ import tempfile
 
 import schema_machines
 from schema_services import PROGRAMS, ROOT, deploy_commands, deploy_status_commands, tune_commands
+from schema_try import try_commands
 
 MACHINES = sorted((ROOT / "tests/machines").glob("*.toml"))
 # One answer is much like the next: every third machine's, and all of them in `./dev test --all`.
@@ -253,6 +254,7 @@ SCHEMAS = {
     "replay.schema.json": replay_commands,
     "run.schema.json": run_commands,
     "test.schema.json": test_commands,
+    "try.schema.json": try_commands,
     "train.schema.json": train_commands,
     "tune.schema.json": tune_commands,
 }

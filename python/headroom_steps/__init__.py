@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `headroom test` runs in the user's own Python."""
+"""What `headroom test` and `headroom try` run in the user's own Python."""

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The steps of `headroom test`, run by the user's own Python on one device.
+"""The steps of `headroom test` and `headroom try`, run by the user's own Python on one device.
 
+    python headroom_steps [guard] frameworks
     python headroom_steps devices FRAMEWORK
     python headroom_steps run FRAMEWORK DEVICE STEP,STEP,... [--bytes N] [--training-steps N]
+    python headroom_steps try FRAMEWORK DEVICE|first|gpu STEP,STEP,... --job JSON [--training-steps N] [--seconds N]
 
 Every line on standard output that begins with "headroom-step: " is JSON and headroom's; everything else is the framework's. A step is
-announced before it begins, so that one that never ends, or takes the process with it, has a name.
+announced before it begins, so that one that never ends, or takes the process with it, has a name. With "guard" in front (guard.py) all ends
+when standard input does.
 """
 import argparse
 import importlib
+import importlib.util
 import os
 import sys
 import time
@@ -16,28 +20,74 @@ import time
 # In place of this folder, whose modules are nobody else's to find.
 sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
-from headroom_steps.protocol import announce, passed, say  # noqa: E402  (after the path)
+from headroom_steps.protocol import announce, failed, passed, say  # noqa: E402  (after the path)
 
-MODULES = {"torch": "headroom_steps.torch_steps"}
+MODULES = {name: f"headroom_steps.{name}_steps" for name in ("torch", "jax", "tensorflow", "onnxruntime")}
 
 
-def main():
+def parse():
     parser = argparse.ArgumentParser(prog="headroom_steps")
-    parser.add_argument("what", choices=("devices", "run"))
-    parser.add_argument("framework", choices=sorted(MODULES))
+    parser.add_argument("what", choices=("frameworks", "devices", "run", "try"))
+    parser.add_argument("framework", choices=sorted(MODULES), nargs="?")
     parser.add_argument("device", nargs="?")
     parser.add_argument("steps", nargs="?", default="")
     parser.add_argument("--bytes", type=int, default=0)
     parser.add_argument("--training-steps", type=int, default=50)
-    options = parser.parse_args()
-    announce("import")
-    begin = time.perf_counter()
-    steps = importlib.import_module(MODULES[options.framework])
-    say(step="import", **passed(time.perf_counter() - begin, "s"))
-    if options.what == "devices":
-        say(devices=steps.devices(), version=steps.version())
+    parser.add_argument("--job", default="")
+    parser.add_argument("--seconds", type=float, default=600)
+    return parser.parse_args()
+
+
+def choose(module, options):
+    """The first device that the framework sees: "gpu" must be one, "first" may be the processor. None: there is no such one."""
+    found = module.devices()
+    say(devices=found, version=module.version())
+    if found:
+        return found[0]["device"]
+    if options.device == "first":
+        return "cpu"
+    announce("devices")
+    say(step="devices", **failed("it sees no GPU", kind="unseen"))
+    return None
+
+
+def try_steps(module, options):
+    """Those after one that failed are not done: they would tell nothing."""
+    device = choose(module, options) if options.device in ("first", "gpu") else options.device
+    if device is None:
         return
-    run = steps.Steps(options.device, options)
+    from headroom_steps.trial.steps import Steps
+    run = Steps(options.framework, device, options)
+    for name in filter(None, options.steps.split(",")):
+        announce(name)
+        answer = getattr(run, name)()
+        say(step=name, **answer)
+        if answer["ok"] is False:
+            return
+
+
+def main():
+    if sys.argv[1:2] == ["guard"]:
+        from headroom_steps.guard import guard
+        guard()
+        del sys.argv[1]
+    options = parse()
+    announce("import")
+    started = time.perf_counter()
+    if options.what == "frameworks":
+        say(frameworks=[name for name in MODULES if importlib.util.find_spec(name)])
+        return
+    module = importlib.import_module(MODULES[options.framework])
+    if options.what == "try":
+        importlib.import_module("headroom_steps.trial.steps").load(options.framework)
+    say(step="import", **passed(time.perf_counter() - started, "s"))
+    if options.what == "devices":
+        say(devices=module.devices(), version=module.version())
+        return
+    if options.what == "try":
+        try_steps(module, options)
+        return
+    run = module.Steps(options.device, options)
     for name in filter(None, options.steps.split(",")):
         announce(name)
         say(step=name, **getattr(run, name.replace("-", "_"))())

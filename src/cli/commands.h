@@ -53,6 +53,7 @@ void add_deploy(CLI::App& app, Context& context);
 void add_tune(CLI::App& app, Context& context);
 void add_test(CLI::App& app, Context& context);
 void add_accept(CLI::App& app, Context& context);
+void add_try(CLI::App& app, Context& context);
 void add_replay(CLI::App& app, Context& context);
 
 }  // namespace headroom::cli

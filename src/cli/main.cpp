@@ -45,6 +45,7 @@ int main(int argc, char** argv, char** variables) {
   headroom::cli::add_tune(app, context);
   headroom::cli::add_test(app, context);
   headroom::cli::add_accept(app, context);
+  headroom::cli::add_try(app, context);
   headroom::cli::add_replay(app, context);
   headroom::cli::add_help(app, context);
   headroom::cli::add_pages(app, context);

@@ -190,14 +190,15 @@ void add_test(CLI::App& app, Context& context) {
       ->type_name("PATH");
   command->add_flag("--json", typed->json, "Print JSON (headroom.test/1)");
   command->footer(
-      "Runs PyTorch of your own Python, each step in a process that a fault or a hang may take "
+      "Runs PyTorch, JAX, TensorFlow and onnxruntime of your own Python, whichever it has, each "
+      "step in a process that a fault or a hang may take "
       "with "
       "it. A GPU takes some minutes and nearly all memory that is free on it; --virtual-memory "
       "takes two seconds and 130 MiB of each.\n\n"
       "Exit: 0 every step passed, 1 one failed, 2 wrong usage, 3 could not look, or could not save "
       "the verdict.\n\n"
       "Examples:\n"
-      "  headroom test --python ~/venv     whether this PyTorch computes right on every GPU\n"
+      "  headroom test --python ~/venv     whether this Python computes right on every GPU\n"
       "  headroom test --virtual-memory    once per machine, before run --allocator");
   command->callback(
       [typed, command, &context] { context.exit_code = run_test(*typed, *command, context); });

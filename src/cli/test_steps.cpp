@@ -3,16 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
 #include "base/text.h"
 #include "cli/injected_files.h"
-#include "cli/surroundings.h"
-#include "findings/diagnosis.h"
-#include "machine/open_root.h"
+#include "cli/proof_ground.h"
 #include "machine/terminal.h"
-#include "probe/probe.h"
 #include "proof/step_kinds.h"
 #include "report/proof_report.h"
 #include "run/command/environment.h"
@@ -23,33 +21,15 @@ namespace {
 
 constexpr unsigned training_steps = 50;
 
-// What the machine and its Python are, read before anything is started.
-struct Ground {
-  knowledge::GpuTables tables;
-  facts::Facts facts;
-  findings::Diagnosis diagnosis;
-  run::LogRules rules;
-  std::optional<machine::KernelMessages> kernel;
-};
-
 // Fails with invalid where it is what was typed that is wrong.
 Status check_python(const StepsQuestion& question, const facts::PythonStack& python) {
   if (!python.interpreter) {
-    if (!question.python.empty()) {
-      return Error{Errc::invalid,
-                   fmt::format("--python {}: expected an interpreter or a virtual environment, "
-                               "found none",
-                               question.python),
-                   "headroom test --python /path/to/venv"};
-    }
+    if (!question.python.empty())
+      return no_python(question.python, "headroom test --python /path/to/venv");
     return Error{Errc::not_found, "expected a Python to test with, found none",
                  "headroom test --python /path/to/venv"};
   }
-  if (!python.torch_folder.empty()) return Done{};
-  return Error{
-      Errc::not_found,
-      fmt::format("{}: expected PyTorch, which does the steps, found none", *python.interpreter),
-      "headroom test --python /path/to/venv, or headroom fix stack"};
+  return Done{};
 }
 
 // The names as typed, in any order.
@@ -58,7 +38,7 @@ Result<std::vector<std::string>> parse_steps(const std::string& typed) {
   if (typed.empty()) return steps;
   for (const proof::StepKind& kind : proof::step_kinds()) known.emplace_back(kind.name);
   for (const std::string_view one : split(typed, ',')) {
-    if (proof::find_step(trim(one)) == nullptr) {
+    if (std::find(known.begin(), known.end(), trim(one)) == known.end()) {
       return Error{Errc::invalid,
                    fmt::format("--steps: expected some of {}, found {}", join(known, ", "), one),
                    "headroom test --steps memory,rate"};
@@ -68,24 +48,12 @@ Result<std::vector<std::string>> parse_steps(const std::string& typed) {
   return steps;
 }
 
-Status read_ground(const StepsQuestion& question, const Context& context, Ground& ground) {
-  HEADROOM_TRY(ground.tables, knowledge::load_gpu_tables());
-  HEADROOM_TRY(const machine::OpenRoot root, machine::open_root("/"));
-  auto surroundings = make_surroundings(context, question.python, true);
-  surroundings.ask_kfd = false;  // This process would be one of the GPU's holders until it ends.
-  HEADROOM_TRY(ground.facts, probe::probe(root.files, ground.tables, surroundings));
-  HEADROOM_CHECK(check_python(question, ground.facts.python));
-  ground.diagnosis = findings::diagnose({ground.facts, ground.tables});
-  if (auto kernel = machine::KernelMessages::open()) ground.kernel.emplace(*std::move(kernel));
-  return Done{};
-}
-
 // One line of a terminal says what is done; the report comes at the end.
 void show_progress(const Context& context, run::StepHost& host) {
   if (!machine::stderr_is_terminal()) return;
   host.on_step = [&context](const std::string& device, const std::string& step) {
     context.printer.rewrite_line(
-        fmt::format("{} {} …", device.empty() ? "PyTorch" : "testing " + device + ":", step));
+        fmt::format("{} {} …", device.empty() ? "looking:" : "testing " + device + ":", step));
   };
 }
 
@@ -98,15 +66,17 @@ int test_steps(const StepsQuestion& question, const Context& context) {
   };
   const auto steps = parse_steps(question.steps);
   if (!steps) return refuse(steps.error(), exit_usage);
-  Ground ground;
-  if (const Status read = read_ground(question, context, ground); !read) {
+  ProofGround ground;
+  Status read = read_ground(question.python, context, ground);
+  if (read) read = check_python(question, ground.facts.python);
+  if (!read) {
     const bool is_typed = read.error().code == Errc::invalid;
     return refuse(read.error(), is_typed ? exit_usage : exit_could_not_look);
   }
   const auto program = find_steps_program();
   if (!program) return refuse(program.error(), exit_could_not_look);
   run::StepHost host{.python = *ground.facts.python.interpreter,
-                     .program = *program,
+                     .command = {*ground.facts.python.interpreter, "-B", *program},
                      .environment = run::to_variables(context.environment),
                      .steps = *steps,
                      .training_steps = question.is_full ? 10 * training_steps : training_steps,

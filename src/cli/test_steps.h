@@ -18,7 +18,7 @@ struct StepsQuestion {
 };
 
 // Prints the answer. The exit code: 0 all steps that were done passed, 1 one failed, 2 what
-// was typed is wrong, 3 no Python with PyTorch was found, or it could not be started.
+// was typed is wrong, 3 no Python with a framework was found, or it could not be started.
 int test_steps(const StepsQuestion& question, const Context& context);
 
 }  // namespace headroom::cli

@@ -28,16 +28,32 @@ constexpr std::array kinds = {
     StepKind{"bandwidth", "bytes per second", seconds(120)},
 };
 
+constexpr std::array tried = {
+    StepKind{"import", "the framework is loaded", seconds(300)},
+    StepKind{"devices", "it has code for the device", seconds(120)},
+    StepKind{"correctness", "what it computes is right", seconds(300)},
+    StepKind{"training", "a training", seconds(600)},
+};
+
+const StepKind* find(std::span<const StepKind> among, std::string_view name) {
+  const auto at = std::find_if(among.begin(), among.end(),
+                               [name](const StepKind& kind) { return kind.name == name; });
+  return at == among.end() ? nullptr : &*at;
+}
+
 }  // namespace
 
 std::span<const StepKind> step_kinds() {
   return kinds;
 }
 
+std::span<const StepKind> trial_kinds() {
+  return tried;
+}
+
 const StepKind* find_step(std::string_view name) {
-  const auto* const at = std::find_if(kinds.begin(), kinds.end(),
-                                      [name](const StepKind& kind) { return kind.name == name; });
-  return at == kinds.end() ? nullptr : at;
+  const StepKind* kind = find(kinds, name);
+  return kind != nullptr ? kind : find(tried, name);
 }
 
 }  // namespace headroom::proof

@@ -16,9 +16,14 @@ struct StepKind {
 
 // Before any other: the framework is loaded and asked for its devices.
 inline constexpr std::string_view import_step = "import";
+// A training tells each of its steps (StepLines).
+inline constexpr std::string_view training_step = "training";
 
+// Of `headroom test`.
 std::span<const StepKind> step_kinds();
-// nullptr: there is no such step.
+// Of `headroom try`.
+std::span<const StepKind> trial_kinds();
+// Of either. nullptr: there is no such step.
 const StepKind* find_step(std::string_view name);
 
 }  // namespace headroom::proof

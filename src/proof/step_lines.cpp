@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "proof/step_lines.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -12,14 +13,25 @@
 namespace headroom::proof {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr std::string_view prefix = "headroom-step: ";
 constexpr std::size_t longest_line = 64 << 10;
+constexpr std::size_t longest_text = 1000;  // Bytes; what a person reads is shorter.
+constexpr std::size_t most_devices = 64;
+constexpr std::size_t most_frameworks = 8;
+constexpr std::size_t most_training_steps = 1'000'000;
 
 std::string text_of(const Json& object, const char* key) {
   const auto at = object.find(key);
-  return at != object.end() && at->is_string() ? at->get<std::string>() : "";
+  return at != object.end() && at->is_string() ? at->get<std::string>().substr(0, longest_text)
+                                               : "";
+}
+
+// Finite, and not below 0.
+std::optional<double> size_of(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  if (at == object.end() || !at->is_number()) return std::nullopt;
+  const double value = at->get<double>();
+  return std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
 }
 
 std::uint64_t count_of(const Json& object, const char* key) {
@@ -50,7 +62,7 @@ StepResult result_of(const Json& line, const std::string& name) {
 std::vector<SeenDevice> devices_of(const Json& list) {
   std::vector<SeenDevice> devices;
   for (const Json& one : list) {
-    if (!one.is_object()) continue;
+    if (!one.is_object() || devices.size() >= most_devices) continue;
     devices.push_back({text_of(one, "device"), text_of(one, "name"), text_if_any(one, "pci"),
                        text_if_any(one, "target"), count_of(one, "free"), count_of(one, "total")});
   }
@@ -97,7 +109,7 @@ void StepLines::take(const std::string& line) {
   if (!json.is_object()) return;
   const std::string begun = text_of(json, "begin");
   const std::string ended = text_of(json, "step");
-  if (find_step(begun) != nullptr) {
+  if (find_step(begun) != nullptr && !is_done(begun)) {
     running_ = begun;
     ++progress_;
   } else if (!ended.empty() && ended == running_) {
@@ -109,7 +121,46 @@ void StepLines::take(const std::string& line) {
     version_ = text_of(json, "version");
     running_.clear();
     ++progress_;
+  } else if (take_progress(json) || take_frameworks(json)) {
+    ++progress_;
   }
+}
+
+// What goes on for ever is no progress.
+bool StepLines::is_done(const std::string& step) const {
+  return std::any_of(results_.begin(), results_.end(),
+                     [&step](const StepResult& result) { return result.name == step; });
+}
+
+bool StepLines::take_progress(const Json& line) {
+  const auto told = line.find("progress");
+  if (running_ != training_step || told == line.end() || !told->is_object()) return false;
+  const auto seconds = size_of(*told, "seconds");
+  const std::uint64_t done = training_.step_s.size();
+  if (!seconds || count_of(*told, "steps") != done + 1 || done >= most_training_steps) return false;
+  const auto loss = told->find("loss");
+  const bool is_number =
+      loss != told->end() && loss->is_number() && std::isfinite(loss->get<double>());
+  training_.last_loss = is_number ? std::optional(loss->get<double>()) : std::nullopt;
+  if (done == 0) training_.first_loss = training_.last_loss;
+  training_.step_s.push_back(*seconds);
+  const std::uint64_t peak = count_of(*told, "peak_bytes");
+  if (peak <= training_.peak_bytes) return true;
+  training_.peak_bytes = peak;
+  training_.peak_by = text_of(*told, "peak_by");
+  return true;
+}
+
+bool StepLines::take_frameworks(const Json& line) {
+  const auto list = line.find("frameworks");
+  if (list == line.end() || !list->is_array() || frameworks_) return false;
+  frameworks_.emplace();
+  for (const Json& one : *list) {
+    if (!one.is_string() || frameworks_->size() >= most_frameworks) continue;
+    frameworks_->push_back(one.get<std::string>().substr(0, longest_text));
+  }
+  running_.clear();
+  return true;
 }
 
 }  // namespace headroom::proof

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/document_fwd.h"
 #include "proof/step.h"
 
 namespace headroom::proof {
@@ -22,6 +23,15 @@ struct SeenDevice {
   std::optional<std::string> pci;
   std::optional<std::string> target;  // "gfx1100".
   std::uint64_t free = 0, total = 0;  // In bytes; 0: it does not say.
+};
+
+// What a training has told so far: steps that are done, in order.
+struct TrainingProgress {
+  std::vector<double> step_s;        // Seconds of each.
+  std::optional<double> first_loss;  // Nothing: it was not a number.
+  std::optional<double> last_loss;
+  std::uint64_t peak_bytes = 0;  // The highest that was told; 0: none was.
+  std::string peak_by;           // Who counted it.
 };
 
 // One thread at a time. Takes pieces as they come; a line that is not as expected is left out, so
@@ -43,9 +53,16 @@ class StepLines {
   const std::vector<StepResult>& results() const { return results_; }
   const std::optional<std::vector<SeenDevice>>& devices() const { return devices_; }
   const std::string& version() const { return version_; }
+  // The frameworks that this Python has, if it was asked; at most a few names.
+  const std::optional<std::vector<std::string>>& frameworks() const { return frameworks_; }
+  const TrainingProgress& training() const { return training_; }
 
  private:
   void take(const std::string& line);
+  // Each returns whether the line was of that kind, and as expected.
+  bool take_progress(const Json& line);
+  bool take_frameworks(const Json& line);
+  bool is_done(const std::string& step) const;
   void pass_on(const std::string& text) const;
 
   std::function<void(std::string_view)> others_;
@@ -56,6 +73,8 @@ class StepLines {
   std::vector<StepResult> results_;
   std::optional<std::vector<SeenDevice>> devices_;
   std::string version_;
+  std::optional<std::vector<std::string>> frameworks_;
+  TrainingProgress training_;
 };
 
 }  // namespace headroom::proof

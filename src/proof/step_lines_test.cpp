@@ -122,5 +122,65 @@ TEST(StepLines, devices_are_what_is_told_of_them) {
   EXPECT_EQ(heard.lines.version(), "2.4");
 }
 
+std::string progress_of(const std::string& values) {
+  return "headroom-step: {\"progress\": {" + values + "}}\n";
+}
+
+TEST(StepLines, training_tells_its_steps_in_order) {
+  Heard heard;
+  heard.hear(begin_of("training"))
+      .hear(
+          progress_of(R"("steps": 1, "seconds": 2, "loss": 5.5, "peak_bytes": 7, "peak_by": "x")"))
+      .hear(
+          progress_of(R"("steps": 2, "seconds": 1, "loss": 5.0, "peak_bytes": 6, "peak_by": "y")"));
+  const TrainingProgress& told = heard.lines.training();
+  EXPECT_EQ(told.step_s, (std::vector<double>{2, 1}));
+  EXPECT_EQ(told.first_loss, 5.5);
+  EXPECT_EQ(told.last_loss, 5.0);
+  EXPECT_EQ(told.peak_bytes, 7);
+  EXPECT_EQ(told.peak_by, "x");
+  EXPECT_EQ(heard.lines.progress(), 3);
+}
+
+TEST(StepLines, progress_that_cannot_be_counts_nothing) {
+  Heard heard;
+  heard.hear(progress_of(R"("steps": 1, "seconds": 1)"));  // Outside of a training.
+  heard.hear(begin_of("training"));
+  for (const char* values :
+       {R"("steps": 2, "seconds": 1)", R"("steps": 1, "seconds": -1)", R"("steps": 1)",
+        R"("steps": 1, "seconds": 1e999)", R"("steps": "1", "seconds": 1)",
+        R"("steps": 18446744073709551615, "seconds": 1)"}) {
+    heard.hear(progress_of(values));
+  }
+  EXPECT_TRUE(heard.lines.training().step_s.empty());
+  EXPECT_EQ(heard.lines.progress(), 1);
+}
+
+TEST(StepLines, loss_that_is_no_number_is_absent) {
+  Heard heard;
+  heard.hear(begin_of("training"))
+      .hear(progress_of(R"("steps": 1, "seconds": 1, "loss": 5)"))
+      .hear(progress_of(R"("steps": 2, "seconds": 1, "loss": null)"));
+  EXPECT_EQ(heard.lines.training().first_loss, 5);
+  EXPECT_EQ(heard.lines.training().last_loss, std::nullopt);
+}
+
+TEST(StepLines, step_that_was_done_is_not_begun_again) {
+  Heard heard;
+  heard.hear(begin_of("softmax"))
+      .hear("headroom-step: {\"step\": \"softmax\", \"ok\": true}\n")
+      .hear(begin_of("softmax"));
+  EXPECT_EQ(heard.lines.running(), "");
+  EXPECT_EQ(heard.lines.progress(), 2);
+}
+
+TEST(StepLines, frameworks_are_told_once) {
+  Heard heard;
+  heard.hear("headroom-step: {\"frameworks\": [\"torch\", 3, \"jax\"]}\n")
+      .hear("headroom-step: {\"frameworks\": []}\n");
+  ASSERT_TRUE(heard.lines.frameworks());
+  EXPECT_EQ(*heard.lines.frameworks(), (std::vector<std::string>{"torch", "jax"}));
+}
+
 }  // namespace
 }  // namespace headroom::proof

@@ -20,7 +20,41 @@ StepCause make(std::string id, double confidence, std::string title, const StepR
   cause.id = std::move(id);
   cause.confidence = confidence;
   cause.title = std::move(title);
-  cause.evidence = {{"headroom test", 0, result.detail, "what the step " + result.name + " found"}};
+  cause.evidence = {{"the step " + result.name, 0, result.detail, "what it found"}};
+  return cause;
+}
+
+// Of a trial.
+std::optional<StepCause> cause_of_trial(std::string_view kind, const StepResult& result) {
+  if (kind == "target") {
+    StepCause cause =
+        make("gfx-target-missing", 0.95, "this build has no code for the GPU", result);
+    cause.fix = {findings::command("headroom fix stack", "(names a build that has it)")};
+    return cause;
+  }
+  if (kind == "nan") {
+    StepCause cause = make("wrong-answer", 0.6, "the loss is no number", result);
+    cause.fix = {
+        sentence("If every stack says so, the job's learning_rate or 16 bits are to blame; "
+                 "if only this one does, do not trust what it computes.")};
+    return cause;
+  }
+  if (kind == "grows") {
+    StepCause cause =
+        make("memory-growth", 0.8, "each step takes memory and does not give it back", result);
+    cause.fix = {
+        sentence("Nothing of this job outlives a step: try another release of the "
+                 "framework or of its driver.")};
+    return cause;
+  }
+  if (kind == "big") {
+    StepCause cause = make("job-too-big", 0.95, "the job needs more memory than there is", result);
+    cause.fix = {look("headroom plan JOB.toml", "(says what it takes, and which settings fit)")};
+    return cause;
+  }
+  if (kind != "time") return std::nullopt;
+  StepCause cause = make("time-limit", 1, "the time for its steps was over", result);
+  cause.fix = {sentence("Fewer steps (--steps 3), or more time (--timeout 3600).")};
   return cause;
 }
 
@@ -46,7 +80,7 @@ std::optional<StepCause> cause_of_kind(std::string_view kind, const StepResult& 
     cause.fix = {look("headroom reclaim", "(who holds it, and how to get it back)")};
     return cause;
   }
-  if (kind != "wrong") return std::nullopt;
+  if (kind != "wrong") return cause_of_trial(kind, result);
   StepCause cause = make("wrong-answer", 0.9, "the device computes other results", result);
   cause.fix = {look("headroom check", "(an override, or code for another chip, would explain it)"),
                sentence("Do not trust what was computed on it. Test again with another release of "
@@ -75,12 +109,19 @@ void judge_speed(const knowledge::Card* card, StepResult& result) {
   result.cause = std::move(cause);
 }
 
-StepResult make_hung(std::string_view step, long seconds, bool on_gpu, bool has_ended) {
+StepResult make_hung(std::string_view step, const Silence& silence) {
+  const auto [seconds, on_gpu, has_ended, is_busy] = silence;
   StepResult result;
   result.name = std::string(step);
   result.ok = false;
   result.detail = fmt::format("it did not end in {} s; its process {}", seconds,
                               has_ended ? "was ended" : "cannot be ended");
+  if (is_busy && !on_gpu) {
+    result.detail += "; it computed all the while";
+    result.cause = cause_of_trial("time", result);
+    result.cause->title = "it is too slow for its time";
+    return result;
+  }
   StepCause cause = make(on_gpu ? "gpu-hang" : "hang", 0.6,
                          on_gpu ? "the GPU does not finish its work" : "it does not end", result);
   if (on_gpu) {

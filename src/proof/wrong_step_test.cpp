@@ -62,16 +62,26 @@ TEST(CauseOfKind, each_kind_has_its_cause) {
   EXPECT_EQ(cause_of_kind("size", result)->id, "free-memory-misreported");
   EXPECT_EQ(cause_of_kind("lost", result)->id, "vram-orphaned");
   EXPECT_EQ(cause_of_kind("wrong", result)->id, "wrong-answer");
+  EXPECT_EQ(cause_of_kind("target", result)->id, "gfx-target-missing");
+  EXPECT_EQ(cause_of_kind("nan", result)->id, "wrong-answer");
+  EXPECT_EQ(cause_of_kind("grows", result)->id, "memory-growth");
+  EXPECT_EQ(cause_of_kind("big", result)->id, "job-too-big");
+  EXPECT_EQ(cause_of_kind("time", result)->id, "time-limit");
   EXPECT_EQ(cause_of_kind("", result), std::nullopt);
 }
 
 TEST(MakeHung, gpu_that_cannot_be_left_wants_a_reboot) {
-  const StepResult ended = make_hung("rate", 120, true, true);
+  const StepResult ended = make_hung("rate", {120, true});
   EXPECT_EQ(ended.cause->id, "gpu-hang");
   EXPECT_THAT(ended.detail, HasSubstr("120 s"));
-  const StepResult stuck = make_hung("rate", 120, true, false);
+  const StepResult stuck = make_hung("rate", {120, true, false});
   EXPECT_THAT(stuck.cause->fix.front().text, HasSubstr("Reboot"));
-  EXPECT_EQ(make_hung("rate", 120, false, true).cause->id, "hang");
+  EXPECT_EQ(make_hung("rate", {120, false}).cause->id, "hang");
+}
+
+TEST(MakeHung, processor_that_computes_is_slow) {
+  EXPECT_EQ(make_hung("rate", {120, false, true, true}).cause->id, "time-limit");
+  EXPECT_EQ(make_hung("rate", {120, true, true, true}).cause->id, "gpu-hang");
 }
 
 }  // namespace

@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
 #include "base/shell_quote.h"
-#include "report/cause_json.h"
-#include "report/cause_text.h"
+#include "report/step_cause.h"
 
 namespace headroom::report {
 namespace {
@@ -52,32 +53,25 @@ std::string table_of(const TestedDevice& device, const Style& style) {
   return text;
 }
 
-std::string explain(const StepResult& step, const Style& style) {
-  if (!step.cause) return "";
-  findings::Cause cause;
-  cause.id = step.cause->id;
-  cause.confidence = step.cause->confidence;
-  cause.reasons = {step.name + ": " + step.cause->title};
-  cause.evidence = step.cause->evidence;
-  std::string text = cause_text(cause, {}, style);
-  if (!step.cause->fix.empty())
-    text += "  " + style.bold("What to do") + "\n" + steps_text(step.cause->fix, style);
-  return text;
-}
-
 std::string describe(const TestedDevice& device, const Style& style) {
   const std::string place = device.device == "cpu" ? "" : " at " + device.device;
   std::string text = "\n" + style.bold(printable(device.name + place)) + "\n";
   text += fold(printable(device.framework), "", style.width) + table_of(device, style);
-  for (const StepResult& step : device.steps) text += explain(step, style);
+  for (const StepResult& step : device.steps) {
+    if (step.cause) text += step_cause_text(step.name, *step.cause, style);
+  }
   return text;
 }
 
 std::string heading(const ProofReport& report, const Style& style) {
-  const auto failed = std::count_if(report.devices.begin(), report.devices.end(),
-                                    [](const auto& device) { return has_failure(device); });
-  const std::size_t all = report.devices.size();
-  const bool on_cpu = all == 1 && report.devices.front().device == "cpu";
+  // A device is tested once for each framework.
+  std::set<std::string> devices, broken;
+  for (const TestedDevice& device : report.devices) {
+    devices.insert(device.device);
+    if (has_failure(device)) broken.insert(device.device);
+  }
+  const std::size_t all = devices.size(), failed = broken.size();
+  const bool on_cpu = all == 1 && *devices.begin() == "cpu";
   const std::string what =
       on_cpu ? "the processor" : fmt::format("{} {}", all, all == 1 ? "GPU" : "GPUs");
   if (failed == 0) {
@@ -107,21 +101,13 @@ Ordered text_or_null(const std::string& text) {
   return text.empty() ? Ordered(nullptr) : Ordered(text);
 }
 
-Ordered to_json(const proof::StepCause& cause) {
-  return {{"id", cause.id},
-          {"confidence", std::round(cause.confidence * 100) / 100},
-          {"title", cause.title},
-          {"evidence", evidence_json(cause.evidence)},
-          {"fix", findings::texts_of(cause.fix)}};
-}
-
 Ordered to_json(const StepResult& step) {
   return {{"name", step.name},
           {"ok", step.ok ? Ordered(*step.ok) : Ordered(nullptr)},
           {"figure", step.figure ? Ordered(*step.figure) : Ordered(nullptr)},
           {"unit", text_or_null(step.unit)},
           {"detail", step.detail},
-          {"cause", step.cause ? to_json(*step.cause) : Ordered(nullptr)}};
+          {"cause", step.cause ? step_cause_json(*step.cause) : Ordered(nullptr)}};
 }
 
 }  // namespace

@@ -48,8 +48,9 @@ const knowledge::Card* card_of(const proof::DeviceToTest& device,
 
 class DeviceSteps {
  public:
-  DeviceSteps(const StepHost& host, const proof::DeviceToTest& device)
-      : host_(host), device_(device), left_(chosen_steps(host)) {}
+  DeviceSteps(const StepHost& host, const proof::Framework& framework,
+              const proof::DeviceToTest& device)
+      : host_(host), framework_(framework), device_(device), left_(chosen_steps(host)) {}
 
   Result<std::vector<StepResult>> run() {
     while (!left_.empty()) {
@@ -67,7 +68,7 @@ class DeviceSteps {
     std::vector<std::string> steps = left_;
     std::erase(steps, std::string(proof::import_step));
     return {"run",
-            "torch",
+            std::string(framework_.id),
             device_.asked_by,
             join(steps, ","),
             "--bytes",
@@ -94,8 +95,9 @@ class DeviceSteps {
     const bool in_import = failed.name == proof::import_step;
     const std::string reason = failed.detail;
     add(std::move(failed));
-    if (in_import && is_loaded) return skip_all("PyTorch could not be loaded again: " + reason);
-    if (in_import) return skip_all("PyTorch could not be loaded");
+    const std::string name(framework_.name);
+    if (in_import && is_loaded) return skip_all(name + " could not be loaded again: " + reason);
+    if (in_import) return skip_all(name + " could not be loaded");
     hangs_ += ended.is_hung ? 1 : 0;
     if (!ended.has_ended) return skip_all("the step that hung still holds the device");
     if (hangs_ >= most_hangs) skip_all(fmt::format("{} steps before it hung", hangs_));
@@ -119,6 +121,7 @@ class DeviceSteps {
   }
 
   const StepHost& host_;
+  const proof::Framework& framework_;
   const proof::DeviceToTest& device_;
   std::vector<std::string> left_;
   std::vector<StepResult> results_;
@@ -127,9 +130,9 @@ class DeviceSteps {
 
 }  // namespace
 
-Result<std::vector<StepResult>> test_device(const StepHost& host,
+Result<std::vector<StepResult>> test_device(const StepHost& host, const proof::Framework& framework,
                                             const proof::DeviceToTest& device) {
-  return DeviceSteps(host, device).run();
+  return DeviceSteps(host, framework, device).run();
 }
 
 std::vector<StepResult> only_import(const StepHost& host, StepResult import,

@@ -18,8 +18,10 @@ using testing::HasSubstr;
 
 constexpr const char* begin_of_script = R"(#!/bin/sh
 say() { printf '\nheadroom-step: %s\n' "$1"; }
+if [ "$3" = frameworks ]; then say "{\"frameworks\": [$FRAMEWORKS]}"; exit 0; fi
 say '{"begin": "import"}'; say '{"step": "import", "ok": true}'
 steps=$(echo "$6" | tr , ' ')
+if [ "$3$4" = "devices$BLIND" ]; then DEVICES=; fi
 if [ "$3" = devices ]; then say "{\"devices\": [$DEVICES], \"version\": \"9.9\"}"; exit 0; fi
 )";
 
@@ -49,8 +51,9 @@ class Prove : public testing::Test {
     std::filesystem::permissions(python, std::filesystem::perms::owner_all);
     const StepHost host{
         .python = python,
-        .program = folder_,
-        .environment = {"PATH=/usr/bin:/bin", "DEVICES=" + devices, "FOLDER=" + folder_},
+        .command = {python, "-B", folder_},
+        .environment = {"PATH=/usr/bin:/bin", "DEVICES=" + devices, "FOLDER=" + folder_,
+                        "FRAMEWORKS=" + frameworks_, "BLIND=jax"},
         .steps = {"softmax", "attention", "rate", "bandwidth"},
         .training_steps = 1,
         .limit = std::chrono::seconds(2),
@@ -73,6 +76,7 @@ class Prove : public testing::Test {
   }
 
   std::string folder_;
+  std::string frameworks_ = "\"torch\"";
   facts::Facts facts_;
   findings::Diagnosis diagnosis_;
   knowledge::GpuTables tables_;
@@ -93,6 +97,36 @@ TEST_F(Prove, gpu_that_is_not_seen_has_the_machines_cause) {
   EXPECT_EQ(step(report, "import").ok, false);
   EXPECT_EQ(step(report, "import").cause->id, "wrong-wheel");
   EXPECT_EQ(step(report, "softmax").ok, std::nullopt);
+}
+
+TEST_F(Prove, each_framework_is_tested_on_its_own) {
+  facts_.gpus = {make_gpu()};
+  frameworks_ = "\"onnxruntime\", \"torch\", \"another\"";
+  const auto report = prove(pass_all, one_card);
+  ASSERT_EQ(report.devices.size(), 2);
+  EXPECT_EQ(report.devices[0].framework, "PyTorch 9.9");
+  EXPECT_EQ(report.devices[1].framework, "onnxruntime 9.9");
+  EXPECT_EQ(report.devices[0].device, report.devices[1].device);
+}
+
+TEST_F(Prove, framework_beside_pytorch_that_sees_no_gpu_is_a_remark) {
+  facts_.gpus = {make_gpu()};
+  frameworks_ = "\"torch\", \"jax\"";
+  const auto report = prove(pass_all, one_card);
+  EXPECT_EQ(report.devices.size(), 1);
+  EXPECT_FALSE(has_failure(report));
+  ASSERT_EQ(report.remarks.size(), 1);
+  EXPECT_EQ(report.remarks[0], "JAX 9.9 sees no GPU, and was not tested");
+}
+
+TEST_F(Prove, only_framework_must_see_the_gpu) {
+  facts_.gpus = {make_gpu()};
+  facts_.python.torch_folder.clear();
+  frameworks_ = "\"jax\"";
+  const auto report = prove(pass_all, one_card);
+  ASSERT_EQ(report.devices.size(), 1);
+  EXPECT_EQ(report.devices[0].device, "0000:03:00.0");
+  EXPECT_EQ(step(report, "import").ok, false);
 }
 
 TEST_F(Prove, gpu_beside_those_that_are_seen_is_a_remark) {

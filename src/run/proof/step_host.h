@@ -18,12 +18,20 @@
 namespace headroom::run {
 
 struct StepHost {
-  std::string python;                    // The interpreter's path.
-  std::string program;                   // The folder headroom_steps.
+  std::string python;  // What a report calls it: the interpreter's path.
+  // What runs the steps, in front of their words: the interpreter and the folder headroom_steps.
+  std::vector<std::string> command;
+  // What ends all that `command` may have started elsewhere, as in a container; empty: it starts
+  // nothing elsewhere.
+  std::vector<std::string> clean_up = {};
+  // The command's standard input stays open until it has ended, and ends with this process.
+  bool holds_input = false;
   std::vector<std::string> environment;  // NAME=VALUE.
   std::vector<std::string> steps;        // As in proof::step_kinds(); empty: all.
   unsigned training_steps = 50;
   std::optional<std::chrono::seconds> limit;  // For every step, in place of its own.
+  // For all that one process does, whatever progress it tells. Nothing: as long as there is some.
+  std::optional<std::chrono::seconds> whole = {};
   const facts::Facts& facts;
   const findings::Diagnosis& diagnosis;
   const knowledge::GpuTables& tables;

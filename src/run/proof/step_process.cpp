@@ -13,6 +13,7 @@
 #include "machine/clock.h"
 #include "machine/tree/process_tree.h"
 #include "machine/tree/relay.h"
+#include "machine/tree/relay_ends.h"
 #include "machine/tree/wait.h"
 #include "proof/step_kinds.h"
 #include "proof/wrong_step.h"
@@ -56,6 +57,7 @@ class StepProcess {
   bool look() HEADROOM_EXCLUDES(mutex_);
   seconds limit() const;
   void end(EndedSteps& ended);
+  void clean_up() const;
   void read_kernel();
   proof::StepResult failure() const;
 
@@ -70,7 +72,9 @@ class StepProcess {
   std::string running_;
   machine::TreeExit exit_;
   std::uint64_t kernel_kills_ = 0;
+  std::uint64_t processor_ms_ = 0;  // Used when there was progress last.
   std::set<std::uint64_t> pids_;
+  std::optional<machine::RelayEnds> input_;
   std::unique_ptr<machine::Relay> output_, errors_;
   std::unique_ptr<machine::ProcessTree> tree_;
 };
@@ -96,10 +100,13 @@ Status StepProcess::start(const std::vector<std::string>& words) {
                }));
   if (host_.kernel != nullptr) host_.kernel->next();  // What was said before concerns others.
   machine::TreeOptions options;
-  options.argv = {host_.python, "-B", host_.program};
+  options.argv = host_.command;
   options.argv.insert(options.argv.end(), words.begin(), words.end());
   options.environment = host_.environment;
-  options.input = nowhere;
+  if (host_.holds_input) {
+    HEADROOM_TRY(input_, machine::make_pipe_ends());
+  }
+  options.input = host_.holds_input ? input_->reading.get() : nowhere;
   options.output = output_->source();
   options.errors = errors_->source();
   auto tree = machine::ProcessTree::start(options);
@@ -132,16 +139,24 @@ seconds StepProcess::limit() const {
 
 EndedSteps StepProcess::wait() {
   EndedSteps ended;
-  milliseconds last = now();
+  const milliseconds begin = now();
+  milliseconds last = begin;
   for (;;) {
     const std::array one{tree_->descriptor()};
     machine::wait_readable(one, between_looks_ms);
     if (const auto exit = tree_->main_exit()) {
       exit_ = *exit;
+      // Of what ran elsewhere, the command only tells a shell's code.
+      constexpr int by_signal = 128;
+      if (host_.holds_input && exit_.code > by_signal) exit_.signal = exit_.code - by_signal;
       break;
     }
-    if (look()) last = now();
-    if (now() - last > limit()) {
+    if (look()) {
+      last = now();
+      processor_ms_ = tree_->use().processor_ms;
+    }
+    const bool is_endless = host_.whole && now() - begin > *host_.whole;
+    if (is_endless || now() - last > limit()) {
       ended.is_hung = true;
       break;
     }
@@ -152,9 +167,15 @@ EndedSteps StepProcess::wait() {
 
 // Everything of it is ended, and all that it wrote is read.
 void StepProcess::end(EndedSteps& ended) {
-  kernel_kills_ = tree_->use().kernel_kills;
+  const machine::TreeUse use = tree_->use();
+  kernel_kills_ = use.kernel_kills;
+  // Half of the time: others may want the processor, too.
+  constexpr std::uint64_t share = 2;
+  const auto silence_ms = static_cast<std::uint64_t>(milliseconds(limit()).count());
+  const bool is_busy = share * (use.processor_ms - processor_ms_) > silence_ms;
   for (const machine::TreeMember& member : tree_->members()) pids_.insert(member.pid);
   (void)tree_->send_all(kill_signal).has_value();
+  clean_up();
   ended.has_ended = tree_->members().empty();
   for (machine::Relay* relay : {output_.get(), errors_.get()}) relay->finish(longest_drain_ms);
   look();
@@ -163,17 +184,34 @@ void StepProcess::end(EndedSteps& ended) {
   const bool has_failed = ended.is_hung || exit_.code != 0;
   if (has_failed && running_.empty() && ended.is_hung) running_ = proof::import_step;
   if (has_failed) ended.failed = failure();
+  const MutexLock lock(mutex_);
   if (ended.is_hung) {
-    proof::StepResult hung =
-        proof::make_hung(running_, static_cast<long>(limit().count()), on_gpu_, ended.has_ended);
+    const bool on_gpu = on_gpu_ && (!lines_.devices() || !lines_.devices()->empty());
+    proof::StepResult hung = proof::make_hung(
+        running_, {static_cast<long>(limit().count()), on_gpu, ended.has_ended, is_busy});
     // What the kernel said of it tells more.
     if (ended.failed->cause) hung.cause = std::move(ended.failed->cause);
     ended.failed = std::move(hung);
   }
-  const MutexLock lock(mutex_);
   ended.results = lines_.results();
   ended.devices = lines_.devices();
   ended.version = lines_.version();
+  ended.frameworks = lines_.frameworks();
+  ended.training = lines_.training();
+}
+
+// In silence, and not for longer than a daemon that answers takes.
+void StepProcess::clean_up() const {
+  constexpr std::uint64_t longest_ms = 30'000;
+  if (host_.clean_up.empty()) return;
+  machine::TreeOptions options;
+  options.argv = host_.clean_up;
+  options.environment = host_.environment;
+  options.input = options.output = options.errors = -1;
+  const auto tree = machine::ProcessTree::start(options);
+  if (!tree) return;
+  const std::array one{(*tree)->descriptor()};
+  machine::wait_readable(one, longest_ms);
 }
 
 void StepProcess::read_kernel() {

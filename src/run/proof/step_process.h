@@ -19,6 +19,8 @@ struct EndedSteps {
   std::vector<proof::StepResult> results;
   std::optional<std::vector<proof::SeenDevice>> devices;
   std::string version;
+  std::optional<std::vector<std::string>> frameworks;
+  proof::TrainingProgress training;
   // The step that it was in when it failed, with why; without a name where that was between steps.
   // Nothing where it ended well.
   std::optional<proof::StepResult> failed;

@@ -7,8 +7,14 @@ On PYTHONPATH, it waits for torch to be imported. FAKE_TORCH_FAULT names the fau
     slow     products take a hundred times as long as the card needs
     bit      one bit of what is written flips
     wrong    one element of every product in half precision is off
-    hang     a convolution does not end
-    crash    a softmax ends the process as ROCm does at a page fault
+    hang     a convolution, and the loss of a large batch, does not end
+    crash    a softmax, or attention, ends the process as ROCm does at a page fault
+    late     the sixth loss of a large batch ends the process
+    product  every product of a Linear is one percent off
+    target   the GPU is none of those that this PyTorch has code for
+    leak     every loss of a large batch keeps 100 MiB
+    loss     every loss of a large batch is a tenth off
+    nan      the third loss of a large batch is no number
     error    layer norm raises what PyTorch raises where it has no code for a GPU
     lost     memory that is given back does not come back
     size     half of the memory that is said to be free is not there
@@ -23,6 +29,7 @@ import time
 FAULT = os.environ.get("FAKE_TORCH_FAULT", "")
 FREE = 1 << 30
 TOTAL = 2 << 30
+LARGE = 100  # Rows; the steps of `headroom test` and the small jobs of `headroom try` have fewer.
 
 
 class Properties:
@@ -79,7 +86,9 @@ def stand_in(torch):
         if name == "conv2d" and FAULT == "hang" and args[0].dtype == torch.float32 and args[0].shape[1] == 64:
             mark_hang()
             time.sleep(3600)
-        if name == "softmax" and FAULT == "crash" and args[0].dtype == torch.float32:
+        if name == "cross_entropy" and args[0].shape[0] > LARGE:
+            large_loss()
+        if name in ("softmax", "scaled_dot_product_attention") and FAULT == "crash" and args[0].dtype == torch.float32:
             os.write(2, b"Memory access fault by GPU node-1 (Agent handle: 0x55d0c8a0) on address 0x7f5c00000000. Reason: Page not present "
                         b"or supervisor privilege.\n")
             os.abort()
@@ -87,6 +96,12 @@ def stand_in(torch):
             raise RuntimeError("HIP error: invalid device function\nHIP kernel errors might be asynchronously reported at some other API call, "
                                "so the stacktrace below might be incorrect.\nCompile with `TORCH_USE_HIP_DSA` to enable device-side assertions.")
         result = compute()
+        if FAULT == "product" and name == "linear":
+            result = result * 1.01
+        if name == "cross_entropy" and args[0].shape[0] > LARGE and FAULT == "loss":
+            result = result * 1.1
+        if name == "cross_entropy" and FAULT == "nan" and len(losses) == 3:
+            result = result * float("nan")
         if FAULT == "bit" and name in ("__xor__", "bitwise_xor") and result.numel() > 1 << 20 and not flipped:
             flipped.append(True)
             result[12345] ^= 1 << 7
@@ -94,7 +109,15 @@ def stand_in(torch):
             result[3, 5] += 40
         return result
 
-    flipped = []
+    def large_loss():
+        losses.append(True)
+        if FAULT == "hang":
+            mark_hang()
+            time.sleep(3600)
+        if FAULT == "late" and len(losses) == 6:
+            os.kill(os.getpid(), 11)
+
+    flipped, losses = [], []
 
     def mem_get_info(device=None):
         return (FREE - (Card.given if FAULT == "lost" else 0), TOTAL)
@@ -106,6 +129,12 @@ def stand_in(torch):
     cuda.mem_get_info = mem_get_info
     cuda.synchronize = lambda device=None: None
     cuda.empty_cache = lambda: None
+    cuda.memory_allocated = lambda device=None: (100 << 20) * (1 + (len(losses) if FAULT == "leak" else 0))
+    cuda.max_memory_allocated = lambda device=None: cuda.memory_allocated() + (50 << 20)
+    cuda.reset_peak_memory_stats = lambda device=None: None
+    cuda.get_arch_list = lambda: ["gfx90a", "gfx942"] if FAULT == "target" else ["gfx90a", "gfx1100"]
+    for check in ("_accelerator_graph_capture_health_check", "_cuda_graph_capture_health_check"):
+        setattr(torch.optim.Optimizer, check, lambda self: None)  # It would ask the driver.
     Card().__enter__()
 
 
