@@ -76,6 +76,7 @@ Status apply(const std::string& word, std::string_view name, std::string_view va
     HEADROOM_TRY(change.ram, parse_sized(word, value));
   } else if (name == "kernel") {
     change.kernel = parse_kernel_version(value);
+    change.kernel_text = value;
     if (!change.kernel) return wrong_value(word, "a version such as 6.16.9");
   } else {
     const bool on = value == "1" || value == "Y" || value == "y";

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "facts/kernel_release.h"
+
 namespace headroom::facts {
 namespace {
 
@@ -53,6 +55,28 @@ class Predictor {
     prediction_.facts = now;
   }
 
+  // Ubuntu names its packages "6.17.0-19.19~24.04.2" and their kernels "6.17.0-19-generic"; the
+  // signature is what joins the two.
+  void set_kernel(MachineFacts& machine) const {
+    const auto& [major, minor, patch] = *change_.kernel;
+    const std::string version = fmt::format("{}.{}.{}", major, minor, patch);
+    const std::string& typed = change_.kernel_text;
+    const std::size_t package = typed.find_first_of('-');
+    const std::size_t point = typed.find('.', std::min(package, typed.size()));
+    const bool is_ubuntu = now_.machine.kernel && [this] {
+      const auto now = parse_kernel_release(*now_.machine.kernel);
+      return now && now->distribution == "ubuntu";
+    }();
+    const bool names_package =
+        package != std::string::npos && point != std::string::npos && is_ubuntu;
+    machine.kernel = predicted(package == std::string::npos ? version : typed, "--if");
+    machine.kernel_signature = {Missing{Why::not_applicable, "another kernel's"}, Source{}};
+    if (!names_package) return;
+    machine.kernel = predicted(typed.substr(0, point) + "-generic", "--if");
+    machine.kernel_signature =
+        predicted(fmt::format("Ubuntu {}-generic {}", typed, version), "--if");
+  }
+
   Prediction run() {
     MachineFacts& machine = prediction_.facts.machine;
     machine.memory.available = not_yet();
@@ -60,8 +84,7 @@ class Predictor {
     const auto apu = std::find_if(now_.gpus.begin(), now_.gpus.end(), is_subject);
     machine.kfd_limits = {};  // They were computed when the driver loaded, and will be again.
     if (change_.kernel) {
-      const auto& [major, minor, patch] = *change_.kernel;
-      machine.kernel = predicted(fmt::format("{}.{}.{}", major, minor, patch), "--if");
+      set_kernel(machine);
     } else if (apu != now_.gpus.end()) {
       machine.kfd_limits.rule = observe_kfd_rule(*apu, now_.machine);
     }

@@ -28,6 +28,7 @@ struct WhatIf {
   std::optional<Bytes> carve_out;
   std::optional<Bytes> ram;  // MemTotal after the change, where it is known better than computed.
   std::optional<KernelVersion> kernel;
+  std::string kernel_text;  // The same as typed, with what distributions add: "6.17.0-19-generic".
   std::optional<bool> no_system_limit;  // amdgpu.no_system_mem_limit.
   // Parameters of the driver that no limit depends on, as "amdgpu.vm_size=131072".
   std::vector<std::string> without_effect;

@@ -142,6 +142,21 @@ TEST(WhatIf, another_kernel_brings_its_own_rule) {
   EXPECT_EQ(ladder.binding()->name, "ttm");
 }
 
+TEST(WhatIf, a_kernel_of_a_distribution_is_taken_whole) {
+  Facts now = strix_halo();
+  const auto kernel_after = [&now](const char* word) {
+    return predict(now, *parse_what_if({word})).facts.machine;
+  };
+  EXPECT_EQ(*kernel_after("kernel=6.17.0-19-generic").kernel, "6.17.0-19-generic");
+  EXPECT_EQ(*kernel_after("kernel=6.18").kernel, "6.18.0");
+  now.machine.kernel = known(std::string("6.17.0-14-generic"));
+  now.machine.kernel_signature = known(std::string("Ubuntu 6.17.0-14.14~24.04.1-generic 6.17.9"));
+  EXPECT_FALSE(kernel_after("kernel=6.18").kernel_signature);
+  const MachineFacts after = kernel_after("kernel=6.17.0-19.19~24.04.2");
+  EXPECT_EQ(*after.kernel, "6.17.0-19-generic");
+  EXPECT_EQ(*after.kernel_signature, "Ubuntu 6.17.0-19.19~24.04.2-generic 6.17.0");
+}
+
 TEST(WhatIf, an_option_is_kept_unless_it_is_taken_back) {
   Facts now = strix_halo();
   now.machine.options = {{"ttm", "pages_limit", "26214400", Source{"/proc/cmdline", 1, ""}}};
