@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -28,7 +29,7 @@ constexpr double filling = 0.80;
 // "[########......]", its share of `width` filled.
 std::string bar(double share, std::size_t width, const Style& style) {
   const double bounded = std::clamp(share, 0.0, 1.0);
-  const auto full = static_cast<std::size_t>(bounded * static_cast<double>(width) + 0.5);
+  const auto full = static_cast<std::size_t>(std::lround(bounded * static_cast<double>(width)));
   const std::string filled(full, '#');
   const std::string shown = share >= nearly_full ? style.red(filled)
                             : share >= filling   ? style.yellow(filled)
