@@ -89,9 +89,9 @@ class Trial(unittest.TestCase):
             pass
         return report
 
-    def only(self, fault, *options, code=1, **more):
+    def only(self, fault, *options, code=1, steps=8, **more):
         """The one row."""
-        rows = self.run_try("--python", PYTHON, "--steps", "8", *options, code=code, fault=fault, **more)["stacks"]
+        rows = self.run_try("--python", PYTHON, "--steps", str(steps), *options, code=code, fault=fault, **more)["stacks"]
         self.assertEqual(len(rows), 1, rows)
         return rows[0]
 
@@ -138,12 +138,12 @@ class Faults(Trial):
         self.assertGreater(row["samples_per_s"], 0)
 
     def test_hang_is_ended(self):
-        row = self.failed_at("hang", "training", "gpu-hang", "--timeout", "30")
+        row = self.failed_at("hang", "training", "gpu-hang", "--timeout", "60")
         self.assertEqual(row["steps_done"], 0)
         self.assertFalse(exists(int(self.mark.read_text())))
 
     def test_time_that_is_over_is_no_hang(self):
-        row = self.only("", "--steps", "100000", "--timeout", "30")
+        row = self.only("", "--timeout", "60", steps=100000)
         self.assertEqual((row["step"], row["cause"]["id"]), ("training", "time-limit"), row)
         self.assertGreater(row["steps_done"], 1)
 
@@ -154,7 +154,7 @@ class Faults(Trial):
 
     def test_processor_that_is_slow_does_not_hang(self):
         self.job.write_text(JOB.replace("micro = 4", "micro = 4000"))
-        row = self.only(None, "--timeout", "20")
+        row = self.only(None, "--timeout", "60")
         self.assertEqual((row["step"], row["cause"]["id"]), ("training", "time-limit"), row)
 
     def end(self, number):

@@ -186,7 +186,7 @@ void StepProcess::end(EndedSteps& ended) {
   if (has_failed) ended.failed = failure();
   const MutexLock lock(mutex_);
   if (ended.is_hung) {
-    const bool on_gpu = on_gpu_ && (!lines_.devices() || !lines_.devices()->empty());
+    const bool on_gpu = lines_.devices() ? !lines_.devices()->empty() : on_gpu_;
     proof::StepResult hung = proof::make_hung(
         running_, {static_cast<long>(limit().count()), on_gpu, ended.has_ended, is_busy});
     // What the kernel said of it tells more.

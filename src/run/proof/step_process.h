@@ -28,8 +28,9 @@ struct EndedSteps {
   bool has_ended = true;  // false: the process waits in the kernel and cannot be ended.
 };
 
-// Runs `words` of the program headroom_steps and blocks until it has ended, and all that came from
-// it; what hangs is ended by SIGKILL. Fails where the interpreter cannot be started.
+// `on_gpu`: the steps are a GPU's, unless the program tells that it sees none. Runs `words` of the
+// program headroom_steps and blocks until it has ended, and all that came from it; what hangs is
+// ended by SIGKILL. Fails where the interpreter cannot be started.
 Result<EndedSteps> run_steps(const StepHost& host, const std::vector<std::string>& words,
                              const std::string& device, bool on_gpu);
 

@@ -54,7 +54,8 @@ class Stack {
 
  private:
   bool run_words(const std::vector<std::string>& words, EndedSteps& ended) {
-    auto result = run_steps(host_, words, row_.framework, row_.device != cpu);
+    const bool on_gpu = row_.device.empty() ? must_have_gpu_ : row_.device != cpu;
+    auto result = run_steps(host_, words, row_.framework, on_gpu);
     if (!result) {
       fail(row_, make_failed(proof::import_step, result.error().message));
       return false;
