@@ -30,8 +30,8 @@
 namespace headroom::serve {
 namespace {
 
-constexpr ev_ssize_t most_of_headers = 16 * 1024;
-constexpr ev_ssize_t most_of_body = 4 * 1024;
+constexpr ev_ssize_t most_of_headers = 16384;
+constexpr ev_ssize_t most_of_body = 4096;
 constexpr std::size_t most_unsent = std::size_t{1} << 20U;
 constexpr std::size_t most_open = 64;  // Connections that stay open.
 constexpr timeval rest{1, 0};          // Where nothing more can be accepted.
@@ -120,7 +120,7 @@ void raise_descriptor_limit() {
 class Server final : public HttpServer {
  public:
   explicit Server(Handler handler) : handler_(std::move(handler)) {}
-  ~Server() override { resting = nullptr; }
+  ~Server() override = default;
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
@@ -149,19 +149,17 @@ class Server final : public HttpServer {
     if (socket == nullptr) return cannot_listen(address, errno == 0 ? EADDRNOTAVAIL : errno);
     address_ = name_of(evhttp_bound_socket_get_fd(socket));
     listener_ = evhttp_bound_socket_get_listener(socket);
-    rested_.reset(evtimer_new(
-        base_.get(),
-        [](evutil_socket_t, short, void* self) {
-          evconnlistener_enable(static_cast<Server*>(self)->listener_);
+    // Where no descriptor is left, libevent would try again at once, and again: the listener rests
+    // until the next tick.
+    evconnlistener_set_error_cb(
+        listener_, [](evconnlistener* listener, void*) { evconnlistener_disable(listener); });
+    rested_.reset(event_new(
+        base_.get(), -1, EV_PERSIST,
+        [](evutil_socket_t, short, void* listener) {
+          evconnlistener_enable(static_cast<evconnlistener*>(listener));
         },
-        this));
-    // libevent would try again at once, and again. Its callback gets what belongs to the listener,
-    // which is evhttp's.
-    resting = this;
-    evconnlistener_set_error_cb(listener_, [](evconnlistener* listener, void* /*evhttp*/) {
-      evconnlistener_disable(listener);
-      if (resting != nullptr) evtimer_add(resting->rested_.get(), &rest);
-    });
+        listener_));
+    if (rested_) event_add(rested_.get(), &rest);
     woken_ = make_event(wake_.get(), EV_READ | EV_PERSIST, [](evutil_socket_t, short, void* self) {
       static_cast<Server*>(self)->wake();
     });
@@ -191,8 +189,6 @@ class Server final : public HttpServer {
     }
     ring();
   }
-
-  static inline Server* resting = nullptr;  // The one whose listener may have to rest.
 
  private:
   Event make_event(evutil_socket_t what, short when, event_callback_fn call) {

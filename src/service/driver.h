@@ -38,8 +38,8 @@ struct Workshop {
   ServiceChange* change_engine = nullptr;
   const Places* places = nullptr;
   BootUnit* boot_unit = nullptr;  // Null where nothing finishes a roll-back at boot.
-  std::function<void(const std::string& text, const std::string& next)> say;
-  std::function<void(std::string_view step)> before_each;  // For tests; may be empty.
+  std::function<void(const std::string& text, const std::string& next)> say = {};
+  std::function<void(std::string_view step)> before_each = {};  // For tests; may be empty.
   // Where whoever runs several drivers holds the signals meanwhile; null: the driver does.
   machine::HeldSignals* signals = nullptr;
   // Going back is worth a post-mortem, except at the end of trials that went as they should.
