@@ -15,6 +15,12 @@ bool is_exception(std::string_view line) {
   return is_word && (word.ends_with("Error") || word.ends_with("Exception"));
 }
 
+// Docker's last line, behind what is wrong: "Run 'docker run --help' for more information".
+bool is_pointer(std::string_view line) {
+  return line.find("--help") != std::string_view::npos &&
+         (line.starts_with("Run '") || line.starts_with("See '"));
+}
+
 }  // namespace
 
 void ErrorLine::feed(std::string_view piece) {
@@ -30,7 +36,7 @@ void ErrorLine::feed(std::string_view piece) {
 
 void ErrorLine::take() {
   if (is_exception(line_)) exception_ = line_;
-  if (!trim(line_).empty()) last_ = line_;
+  if (!trim(line_).empty() && !is_pointer(line_)) last_ = line_;
   line_.clear();
 }
 

@@ -34,5 +34,11 @@ TEST(ErrorLine, long_line_is_kept_by_its_beginning) {
   EXPECT_TRUE(text.starts_with("ValueError: x"));
 }
 
+TEST(ErrorLine, line_that_points_to_help_says_nothing) {
+  ErrorLine line;
+  line.feed("docker: Cannot connect to the Docker daemon.\n\nRun 'docker run --help' for more\n");
+  EXPECT_EQ(line.text(), "docker: Cannot connect to the Docker daemon.");
+}
+
 }  // namespace
 }  // namespace headroom::run

@@ -56,7 +56,7 @@ class Prove : public testing::Test {
                         "FRAMEWORKS=" + frameworks_, "BLIND=jax"},
         .steps = {"softmax", "attention", "rate", "bandwidth"},
         .training_steps = 1,
-        .limit = std::chrono::seconds(2),
+        .limit = std::chrono::seconds(4),
         .facts = facts_,
         .diagnosis = diagnosis_,
         .tables = tables_,
