@@ -179,6 +179,14 @@ int run_check(const CheckOptions& options, const Context& context) {
   return findings::exit_code(diagnosis);
 }
 
+// `others` ask for another answer.
+void add_health(CLI::App& command, CheckOptions& options, const std::vector<CLI::Option*>& others) {
+  auto* health = command.add_flag(
+      "--health", options.health,
+      "One line and an exit code for monitors: 0 jobs can run, 1 they cannot, 2 not known");
+  for (CLI::Option* other : others) health->excludes(other);
+}
+
 }  // namespace
 
 void add_check(CLI::App& app, Context& context) {
@@ -239,10 +247,7 @@ void add_check(CLI::App& app, Context& context) {
       ->excludes(json)
       ->excludes(quiet)
       ->excludes(env);
-  auto* health = command->add_flag(
-      "--health", options->health,
-      "One line and an exit code for monitors: 0 jobs can run, 1 they cannot, 2 not known");
-  for (auto* other : {what_if, env, log, json, quiet}) health->excludes(other);
+  add_health(*command, *options, {what_if, env, log, json, quiet});
   command->footer(
       "It only reads, and does not wake a sleeping GPU. It does not need root. As root it sees the "
       "processes of all users.\n\n"
