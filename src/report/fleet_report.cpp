@@ -127,7 +127,8 @@ std::string to_do_text(const Fleet& fleet, const Style& style) {
                              printable(join(todo.machines, ", "))),
                  fmt::format("  {}: ", to_string(todo.severity)), style.width);
     // That was what they were asked.
-    if (!todo.next.empty() && todo.next != "headroom check") text += "      " + keep_whole(printable(todo.next)) + "\n";
+    if (!todo.next.empty() && todo.next != "headroom check")
+      text += "      " + keep_whole(printable(todo.next)) + "\n";
   }
   return text;
 }

@@ -44,7 +44,8 @@ TEST(FleetReport, says_what_is_to_be_done_once_for_all) {
                                 {"c", answer("ok")}});
   const std::string text = fit(to_text(fleet, Style{false, 100}), 100);
   EXPECT_NE(text.find("3 machines: 2 broken, 1 ok\n"), std::string::npos) << text;
-  EXPECT_NE(text.find("  error: vram-lost on 2: a, b\n      headroom reclaim\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("  error: vram-lost on 2: a, b\n      headroom reclaim\n"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("2 x AMD Radeon RX 7900 XT (gfx1100), 20.00 GiB"), std::string::npos) << text;
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
   EXPECT_TRUE(has_problem(fleet));
