@@ -24,7 +24,7 @@ SERIES = {**KEYS, "vocabulary": 0, "features": 5, "outputs": 3, "tied": False, "
 
 
 def judge(losses, lives, wanted, seconds=0.0):
-    trial = types.SimpleNamespace(options=types.SimpleNamespace(training_steps=wanted, seconds=100))
+    trial = types.SimpleNamespace(least_steps=3, options=types.SimpleNamespace(training_steps=wanted, seconds=100))
     return Steps.judge(trial, losses, lives, max(lives), seconds)
 
 
@@ -89,6 +89,7 @@ class Judge(unittest.TestCase):
         self.assertEqual(growth([0, 0, 100 * MIB, 101 * MIB, 102 * MIB], 300 * MIB), 0)  # Little.
         self.assertEqual(growth([0, 500 * MIB, 500 * MIB, 500 * MIB], 500 * MIB), 0)
         self.assertEqual(growth([0, 0, 0, 100 * MIB, 200 * MIB], 200 * MIB), 200 * MIB)
+        self.assertEqual(growth([0, 0, 0, 100 * MIB, 200 * MIB], 200 * MIB, 8), 0)
 
     def test_training_goes_on_until_its_steps_or_its_time_are_over(self):
         self.assertIsNone(judge([5.0], [0], wanted=2))
