@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/injected_files.h"
 #include "cli/machine_record.h"
+#include "cli/record_output.h"
 #include "cli/surroundings.h"
 #include "findings/job_gpus.h"
 #include "machine/clock.h"
@@ -27,8 +28,6 @@
 
 namespace headroom::cli {
 namespace {
-
-constexpr std::string_view archive_ending = ".tar.zst";
 
 struct AcceptOptions {
   std::string output;
@@ -61,9 +60,7 @@ class Acceptor {
     HEADROOM_TRY(program_, machine::program_path());
     HEADROOM_TRY(MachineRecord machine, record_machine("/", options_.python, context_));
     HEADROOM_CHECK(look(machine));
-    HEADROOM_TRY(const auto writer, options_.output.ends_with(archive_ending)
-                                        ? machine::make_archive_writer(options_.output)
-                                        : machine::make_folder_writer(options_.output));
+    HEADROOM_TRY(const auto writer, make_record_writer(options_.output));
     for (const Part& part : list_parts()) HEADROOM_CHECK(run_part(part, machine, *writer));
     if (machine::stderr_is_terminal()) context_.printer.rewrite_line("");
     HEADROOM_CHECK(writer->file("acceptance/summary.json", report::to_text(to_json(acceptance_))));
@@ -167,13 +164,8 @@ class Acceptor {
 
 int run_accept(const AcceptOptions& options, const Context& context) {
   context.printer.finish_first();  // The record is what is wanted.
-  if (machine::is_occupied(options.output)) {
-    return print_error(
-        context,
-        {Errc::invalid,
-         fmt::format("{} already exists, and headroom does not overwrite it", options.output),
-         "headroom accept another" + std::string(archive_ending)},
-        exit_usage);
+  if (const auto good = check_record_name(options.output, "accept"); !good) {
+    return print_error(context, good.error(), exit_usage);
   }
   const auto acceptance = Acceptor(options, context).run();
   if (!acceptance) {

@@ -4,12 +4,11 @@
 // that whoever sends it knows that it says the same.
 #include <fmt/format.h>
 
-#include <array>
-
 #include "base/document.h"
 #include "capture/write_recording.h"
 #include "cli/commands.h"
 #include "cli/machine_record.h"
+#include "cli/record_output.h"
 #include "knowledge/gpu_tables.h"
 #include "machine/open_root.h"
 #include "machine/terminal.h"
@@ -19,44 +18,12 @@
 namespace headroom::cli {
 namespace {
 
-constexpr std::string_view archive_ending = ".tar.zst";
-
 struct CaptureOptions {
   std::string output;
   std::string root = "/";
   std::string python;
   bool json = false;
 };
-
-// "box.tar.zst" → "box-2.tar.zst".
-std::string another_name(const std::string& output) {
-  if (!output.ends_with(archive_ending)) return output + "-2";
-  const std::string stem = output.substr(0, output.size() - archive_ending.size());
-  return fmt::format("{}-2{}", stem, archive_ending);
-}
-
-// Whether the output may be written, as far as its name tells.
-Status check_name(const std::string& output) {
-  static constexpr std::array endings{".zip", ".tar", ".tgz", ".gz", ".xz", ".zst", ".7z", ".bz2"};
-  for (const char* ending : endings) {
-    if (!output.ends_with(ending) || output.ends_with(archive_ending)) continue;
-    const std::string stem = output.substr(0, output.find('.', output.rfind('/') + 1));
-    return Error{Errc::invalid,
-                 fmt::format("expected a folder or a name that ends in {}, found {}",
-                             archive_ending, output),
-                 fmt::format("headroom capture {}{}", stem, archive_ending)};
-  }
-  return Done{};
-}
-
-Result<std::unique_ptr<machine::TreeWriter>> make_writer(const std::string& output) {
-  auto writer = output.ends_with(archive_ending) ? machine::make_archive_writer(output)
-                                                 : machine::make_folder_writer(output);
-  if (writer || writer.error().code != Errc::not_found) return writer;
-  Error error = std::move(writer).error();
-  error.next = "mkdir -p " + output.substr(0, output.rfind('/'));
-  return error;
-}
 
 // The capture, read back: where check says something else of it.
 Result<std::vector<std::string>> find_differences(const std::string& output,
@@ -87,7 +54,7 @@ void add_refusals(report::CaptureReport& report, const machine::Recording& recor
 
 Result<report::CaptureReport> record(const CaptureOptions& options, const Context& context) {
   HEADROOM_TRY(MachineRecord machine, record_machine(options.root, options.python, context));
-  HEADROOM_TRY(const auto writer, make_writer(options.output));
+  HEADROOM_TRY(const auto writer, make_record_writer(options.output));
   const redact::Counts counts = machine.redactor.counts();
   HEADROOM_TRY(const capture::Written written,
                capture::write_recording(machine.recording, counts, *writer));
@@ -96,7 +63,7 @@ Result<report::CaptureReport> record(const CaptureOptions& options, const Contex
   report::CaptureReport report;
   report.output = options.output;
   report.python = machine.python;
-  report.archive = options.output.ends_with(archive_ending);
+  report.archive = is_archive_name(options.output);
   report.files = written.files;
   report.links = written.links;
   report.stand_ins = written.stand_ins;
@@ -116,16 +83,8 @@ Result<report::CaptureReport> record(const CaptureOptions& options, const Contex
 int run_capture(CaptureOptions options, const Context& context) {
   context.printer.finish_first();  // The file is what is wanted.
   while (options.output.size() > 1 && options.output.ends_with('/')) options.output.pop_back();
-  if (const auto good = check_name(options.output); !good) {
+  if (const auto good = check_record_name(options.output, "capture"); !good) {
     return print_error(context, good.error(), exit_usage);
-  }
-  if (machine::is_occupied(options.output)) {
-    return print_error(
-        context,
-        {Errc::invalid,
-         fmt::format("{} already exists, and headroom does not overwrite it", options.output),
-         "headroom capture " + another_name(options.output)},
-        exit_usage);
   }
   const auto report = record(options, context);
   if (!report) {

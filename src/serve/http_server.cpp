@@ -182,14 +182,6 @@ class Server final : public HttpServer {
     ring();
   }
 
-  void stop() override {
-    {
-      const MutexLock hold(mutex_);
-      is_over_ = true;
-    }
-    ring();
-  }
-
  private:
   Event make_event(evutil_socket_t what, short when, event_callback_fn call) {
     Event made(event_new(base_.get(), what, when, call, this));
@@ -207,14 +199,11 @@ class Server final : public HttpServer {
     std::uint64_t rung = 0;
     [[maybe_unused]] const auto got = ::read(wake_.get(), &rung, sizeof rung);
     std::vector<std::string> texts;
-    bool is_over = false;
     {
       const MutexLock hold(mutex_);
       texts.swap(unpublished_);
-      is_over = is_over_;
     }
     for (const std::string& text : texts) send_to_open(text);
-    if (is_over) event_base_loopbreak(base_.get());
   }
 
   void answer(evhttp_request* request) {
@@ -280,7 +269,6 @@ class Server final : public HttpServer {
   std::string address_;
   Mutex mutex_;
   std::vector<std::string> unpublished_ HEADROOM_GUARDED_BY(mutex_);
-  bool is_over_ HEADROOM_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace

@@ -26,12 +26,11 @@ class HttpServer {
 
   // "127.0.0.1:9873", with the port that was given where 0 was asked for.
   virtual std::string address() const = 0;
-  // Answers until SIGTERM or SIGINT comes, or stop() is called. Requires: called once.
+  // Answers until SIGTERM or SIGINT comes. Requires: called once.
   virtual void run() = 0;
   // From any thread: to every connection that stays open. One that has not taken 1 MiB of what went
   // before is closed.
   virtual void publish(std::string text) = 0;
-  virtual void stop() = 0;  // From any thread.
 };
 
 }  // namespace headroom::serve
