@@ -88,6 +88,14 @@ CASES = {
         Case("reclaim --root machine --up-to sledgehammer", HOST)],
     "run": [Case("run tight.toml", "sed 's/256MiB/96MiB/' job.toml > tight.toml", acts=True), Case("run nothing.toml")],
     "test": [Case("test --virtual-memory --self-test kept.json", makes="kept.json"), Case("test --steps nothing")],
+    "try": [
+        # It has children to look after, so a reader who has gone does not end it.
+        Case("try job.toml --steps 2 --python ./stack.sh", acts=True),
+        Case("try job.toml --steps 2 --python ./stack.sh --json", acts=True),
+        Case("try job.toml --python nowhere")],
+    "tune": [
+        Case("tune tune.toml"), Case("tune tune.toml --json"), Case("tune tune.toml --apply", acts=True),
+        Case("tune nothing.toml")],
     "replay": [
         Case("replay trace.txt"), Case("replay trace.txt --json"),
         Case("replay trace.txt --html page.html", makes="page.html"), Case("replay missing.txt")],
