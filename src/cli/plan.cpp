@@ -127,6 +127,16 @@ EngineQuestion question_of(const Options& options, const run::JobFlags& flags) {
   return {flags, options.root, options.json, unfit_for_engines(options), {}};
 }
 
+bool names_device(const run::JobFlags& flags) {
+  return flags.flags.contains("device.gpu") || flags.flags.contains("device.capacity");
+}
+
+// Who names a captured machine means its GPU.
+void take_captured_gpu(const Options& options, run::JobFlags& flags) {
+  if (options.root == "/" || !options.explain.empty() || names_device(flags)) return;
+  flags.set("device.gpu", "auto", "--root");
+}
+
 // The log of a run in the place of a job. The exit code where another program's plan answers.
 std::optional<int> read_log(const Options& options, Request& request, const Context& context) {
   if (!options.job.empty() || !options.spec.empty() || !options.rest.empty())
@@ -136,9 +146,7 @@ std::optional<int> read_log(const Options& options, Request& request, const Cont
                        exit_usage);
   auto log = run::read_script_log(options.from, request.flags);
   if (!log) return print_error(context, log.error(), exit_usage);
-  const bool has_device =
-      request.flags.flags.contains("device.gpu") || request.flags.flags.contains("device.capacity");
-  if (!has_device) request.flags.add(log->device);
+  if (!names_device(request.flags)) request.flags.add(log->device);
   if (log->command.empty()) {
     take_training(std::move(log->training), request);
     request.notes = std::move(log->notes);
@@ -242,6 +250,7 @@ int run_plan(const Options& options, const Context& context) {
   auto flags = options.flags.read();
   if (!flags) return print_error(context, flags.error(), exit_usage);
   request.flags = *std::move(flags);
+  take_captured_gpu(options, request.flags);
   const auto answered = options.from.empty() ? read_words(options, request, context)
                                              : read_log(options, request, context);
   if (answered) return *answered;
@@ -281,7 +290,7 @@ void add_plan(CLI::App& app, Context& context) {
       ->check(CLI::IsMember({"batch", "sequence"}));
   command
       ->add_option("--root", options->root,
-                   "With --gpu auto: a captured machine, as for headroom check --root")
+                   "Plan for the GPU of a captured machine, as headroom check --root reads it")
       ->type_name("PATH");
   options->flags.add_to(*command);
   command

@@ -65,10 +65,9 @@ Result<void> expect_root_is_used(const estimate::Job& job, const std::string& ro
   const std::optional<std::string>& gpu = job.device.gpu;
   if (root == "/" || gpu == "auto") return {};
   return Error{Errc::invalid,
-               fmt::format("--root expects --gpu auto, which takes the GPU of that machine; "
-                           "found {}",
-                           gpu ? "--gpu " + *gpu : "none"),
-               "add --gpu auto, or leave --root out"};
+               fmt::format("--root takes the GPU of that machine; found {}",
+                           gpu ? "--gpu " + *gpu : "another capacity"),
+               "leave --root out, or the device: --gpu and --capacity"};
 }
 
 Result<estimate::Device> find_planned_device(const estimate::Job& job, const std::string& root,

@@ -119,6 +119,16 @@ Status take_present(Device& device, const PresentGpu& gpu) {
   return Done{};
 }
 
+// Where the newest PyTorch has no code for the target, the one that has.
+Status name_older_stack(Device& device, const std::string& target) {
+  HEADROOM_TRY(const knowledge::GpuTables tables, knowledge::load_gpu_tables());
+  if (const knowledge::Stack* stack = tables.stack(target)) {
+    device.notes.push_back(fmt::format(
+        "Today's PyTorch has no code for {}; {} has (headroom fix stack).", target, stack->torch));
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Result<Device> device_of(const Job& job, const knowledge::Card& card) {
@@ -153,9 +163,11 @@ Result<Device> find_device(const Job& job, const std::optional<PresentGpu>& pres
   if (automatic && present) {
     HEADROOM_CHECK(take_present(device, *present));
     if (job.device.capacity) device.capacity = job.device.capacity;
+    HEADROOM_CHECK(name_older_stack(device, present->target));
   } else if (job.device.gpu && !automatic) {
     HEADROOM_TRY(const knowledge::Card card, knowledge::find_card(*job.device.gpu));
     take_card(device, card);
+    HEADROOM_CHECK(name_older_stack(device, card.target));
     if (!job.device.capacity) HEADROOM_CHECK(tell_others_of_the_name(device, card));
   } else if (device.capacity) {
     HEADROOM_CHECK(take_capacity(device));

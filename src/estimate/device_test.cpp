@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/document.h"
 
 namespace headroom::estimate {
@@ -48,10 +50,22 @@ TEST(Device, card_by_name_has_its_kernels_workspaces_and_half_type) {
 
 TEST(Device, bf16_on_a_card_without_its_arithmetic_is_noted) {
   const Device mi60 = device_with("gpu = \"MI60\"\n");
-  ASSERT_EQ(mi60.notes.size(), 1U);
-  EXPECT_NE(mi60.notes[0].find("--dtype fp16"), std::string::npos) << mi60.notes[0];
+  ASSERT_EQ(mi60.notes.size(), 2U);
+  EXPECT_NE(mi60.notes[1].find("--dtype fp16"), std::string::npos) << mi60.notes[1];
   EXPECT_TRUE(device_with("gpu = \"H100 80GB\"\n").notes.empty());
-  EXPECT_TRUE(device_with("gpu = \"MI60\"\n[compute]\ndtype = \"fp16\"\n").notes.empty());
+  EXPECT_EQ(device_with("gpu = \"MI60\"\n[compute]\ndtype = \"fp16\"\n").notes.size(), 1U);
+}
+
+TEST(Device, a_target_that_newer_pytorch_lacks_names_the_one_that_has_it) {
+  const Device named = device_with("gpu = \"MI60\"\n[compute]\ndtype = \"fp16\"\n");
+  ASSERT_EQ(named.notes.size(), 1U);
+  EXPECT_NE(named.notes[0].find("torch==2.4.1+rocm6.0"), std::string::npos) << named.notes[0];
+  const PresentGpu present{"Radeon Instinct MI50 32GB", "gfx906", "vram", 32_GiB, 0_B};
+  const auto found = find_device(job_with("gpu = \"auto\"\n"), present);
+  ASSERT_TRUE(found.has_value());
+  EXPECT_NE(std::find(found->notes.begin(), found->notes.end(), named.notes[0]),
+            found->notes.end());
+  EXPECT_TRUE(device_with("gpu = \"RX 7900 XTX\"\n").notes.empty());
 }
 
 TEST(Device, context_and_capacity_that_are_given_count) {
@@ -81,8 +95,8 @@ TEST(Device, a_gpu_that_rocm_never_supported_is_said_to_be_none) {
 
 TEST(Device, a_name_that_two_cards_bear_says_which_was_taken) {
   const Device device = device_with("gpu = \"MI50\"\n[compute]\ndtype = \"fp16\"\n");
-  ASSERT_EQ(device.notes.size(), 1U);
-  EXPECT_NE(device.notes[0].find("--gpu \"Instinct MI50 16GB\""), std::string::npos);
+  ASSERT_EQ(device.notes.size(), 2U);
+  EXPECT_NE(device.notes[1].find("--gpu \"Instinct MI50 16GB\""), std::string::npos);
 }
 
 TEST(Device, more_held_than_there_is_leaves_nothing) {

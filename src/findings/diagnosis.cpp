@@ -218,15 +218,23 @@ bool is_among_steps(const Finding& finding, const Diagnosis& diagnosis) {
   return reboots && diagnosis.cause->id != "kernel-too-old";
 }
 
-std::vector<Step> joined_steps(const Diagnosis& diagnosis) {
-  std::vector<Step> steps = diagnosis.cause->fix;
+std::vector<Step> added_steps(const Diagnosis& diagnosis) {
+  const std::vector<Step>& known = diagnosis.cause->fix;
+  std::vector<Step> steps;
   for (const Finding& finding : diagnosis.findings) {
     if (!is_among_steps(finding, diagnosis)) continue;
     for (const Step& step : finding.fix) {
-      const bool known = std::find(steps.begin(), steps.end(), step) != steps.end();
-      if (!known && !step.is_look()) insert_before_reboot(step, steps);
+      const bool is_new = std::find(known.begin(), known.end(), step) == known.end() &&
+                          std::find(steps.begin(), steps.end(), step) == steps.end();
+      if (is_new && !step.is_look()) steps.push_back(step);
     }
   }
+  return steps;
+}
+
+std::vector<Step> joined_steps(const Diagnosis& diagnosis) {
+  std::vector<Step> steps = diagnosis.cause->fix;
+  for (const Step& step : added_steps(diagnosis)) insert_before_reboot(step, steps);
   return steps;
 }
 

@@ -43,6 +43,8 @@ Diagnosis diagnose(const Subject& subject);
 // The steps of the cause, with those that other findings need done before the same reboot. Expects
 // a cause.
 std::vector<Step> joined_steps(const Diagnosis& diagnosis);
+// Those of the other findings alone, which the command that mends the cause does not do.
+std::vector<Step> added_steps(const Diagnosis& diagnosis);
 // Whether joined_steps() has this finding's.
 bool is_among_steps(const Finding& finding, const Diagnosis& diagnosis);
 

@@ -309,5 +309,16 @@ TEST(KnobAudit, what_stays_needs_no_second_audit) {
   }
 }
 
+TEST(KnobAudit, what_the_only_stack_for_a_card_lacks_has_no_effect_whatever_is_installed) {
+  const std::string snippet = "export PYTORCH_HIP_ALLOC_CONF=expandable_segments:True\n";
+  const auto old = verdicts(snippet, machine({gpu("gfx906", false, 32_GiB)}));
+  EXPECT_EQ(old.back(), "expandable_segments no-effect");
+  EXPECT_EQ(verdicts(snippet, card()).back(), "expandable_segments keep");
+  // Beside a card that newer stacks support nobody knows which of them is meant.
+  const auto both =
+      verdicts(snippet, machine({gpu("gfx906", false, 32_GiB), gpu("gfx1100", false, 20_GiB)}));
+  EXPECT_EQ(both.back(), "expandable_segments keep");
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -100,6 +100,7 @@ std::string KnobContext::not_read_here(const Knob& knob) const {
                          shown(component), here->second);
     }
   }
+  if (std::string why = absent_from_older_stack(knob); !why.empty()) return why;
   for (const auto& [component, until] : knob.until) {
     const auto here = versions_.find(component);
     if (here == versions_.end()) continue;
@@ -110,6 +111,21 @@ std::string KnobContext::not_read_here(const Knob& knob) const {
     }
   }
   return "";
+}
+
+std::string KnobContext::absent_from_older_stack(const Knob& knob) const {
+  const auto since = knob.since.find("rocm");
+  if (since == knob.since.end() || versions_.contains("rocm") || facts_.gpus.empty()) return "";
+  const knowledge::Stack* stack = nullptr;
+  for (const Gpu& gpu : facts_.gpus) {
+    stack = gpu.gfx ? tables_.stack(*gpu.gfx) : nullptr;
+    if (stack == nullptr || !stack->index.starts_with("rocm")) return "";
+    const std::string rocm = stack->index.substr(std::string_view("rocm").size());
+    if (knowledge::compare_versions(rocm, since->second) != -1) return "";
+  }
+  const Gpu& gpu = facts_.gpus.front();
+  return fmt::format("it exists from {} on; the stack for {} ({}) is older: {}",
+                     list_versions(knob.since), gpu.name, *gpu.gfx, stack->torch);
 }
 
 std::string KnobContext::without_rocm(const Knob& knob) const {

@@ -48,6 +48,9 @@ class KnobContext {
   std::optional<std::size_t> gpu_count() const;
 
  private:
+  // The same where it is not known what is installed: no PyTorch for these GPUs is new enough.
+  std::string absent_from_older_stack(const knowledge::Knob& knob) const;
+
   const facts::Facts& facts_;
   const knowledge::GpuTables& tables_;
   std::map<std::string, std::string> versions_;  // Component → installed version.

@@ -178,9 +178,8 @@ std::string next_without_cause(const findings::Diagnosis& diagnosis, const facts
                    "(says whether a job fits; put in your model)", style);
 }
 
-std::string steps_title(const findings::NextCommand* command) {
-  const bool done_for_them = command != nullptr && !command->guides();
-  return done_for_them ? "What to do by hand, instead of Next" : "What to do";
+bool done_for_them(const findings::NextCommand* command) {
+  return command != nullptr && !command->guides();
 }
 
 std::string next_after_cause(const findings::Diagnosis& diagnosis, const facts::Facts& facts,

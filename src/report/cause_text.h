@@ -41,8 +41,8 @@ std::string for_root(const std::string& command, const std::string& root);
 std::string mending_line(const findings::NextCommand& command, bool in_container,
                          const Style& style, const std::string& root = "/");
 
-// The title above a cause's steps: where a command does them, they are the way without it.
-std::string steps_title(const findings::NextCommand* command);
+// Whether the command does a cause's steps, which are the way without it then.
+bool done_for_them(const findings::NextCommand* command);
 
 // The line that names the command to type next where check found a cause: the one that mends it, or
 // what is left to ask.

@@ -89,11 +89,16 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
 // Returns the cause's steps and the command of headroom that helps with them.
 std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style,
                        const std::string& root) {
+  const auto* command = mending_command(diagnosis, diagnosis.cause->id);
+  const auto titled = [&](const std::string& title, const std::vector<findings::Step>& steps) {
+    return steps.empty() ? "" : "\n" + style.bold(title) + "\n" + steps_text(steps, style);
+  };
   std::string text;
-  if (!diagnosis.cause->fix.empty()) {
-    const auto* command = mending_command(diagnosis, diagnosis.cause->id);
-    text =
-        "\n" + style.bold(steps_title(command)) + "\n" + steps_text(joined_steps(diagnosis), style);
+  if (done_for_them(command)) {
+    text = titled("What to do by hand, instead of Next", diagnosis.cause->fix) +
+           titled("What to do by hand as well as Next", added_steps(diagnosis));
+  } else if (!diagnosis.cause->fix.empty()) {
+    text = titled("What to do", joined_steps(diagnosis));
   }
   return text + "\n" + next_after_cause(diagnosis, facts, style, root);
 }
