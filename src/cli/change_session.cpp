@@ -32,8 +32,9 @@ Result<std::unique_ptr<ChangeSession>> ChangeSession::open(const std::string& ro
   HEADROOM_TRY(auto files, machine::WritableFiles::open(root));
   HEADROOM_TRY(auto programs, machine::make_programs(root));
   std::unique_ptr<ChangeSession> session(new ChangeSession(std::move(files), std::move(programs)));
-  const std::string own = state_folder(context);
-  if (session->files_.is_real() && !machine::runs_as_root() && !own.empty()) {
+  // Root's own is the system's, unless XDG_STATE_HOME sent deployments elsewhere.
+  const std::string own = deployments_folder(context);
+  if (session->files_.is_real() && !own.empty() && own != change::system_journal) {
     session->journals_.emplace_back(session->files_, own);
   }
   return session;
@@ -64,7 +65,8 @@ change::Doors ChangeSession::doors_for(const plan::Record& record) {
 }
 
 change::Journal& ChangeSession::journal_for(const plan::Change& change) {
-  return journals_.size() > 1 && !needs_root(change) ? journals_.back() : journals_.front();
+  const bool is_own = journals_.size() > 1 && !machine::runs_as_root() && !needs_root(change);
+  return is_own ? journals_.back() : journals_.front();
 }
 
 Result<ChangeSession::Found> ChangeSession::find(std::string_view id,

@@ -171,6 +171,7 @@ def the_bad_ones(check, binaries):
 def the_good_one(check, binaries):
     for gpu in (False, True):
         with Photos(binaries, "good", gpu=gpu, machine="examples/photos/machine.toml" if gpu else None) as photos:
+            before = photos.conf()
             code, report, errors = photos.deploy("--apply")
             check.equal(f"good, gpu {gpu}: exit code", code, 0)
             if report is None:
@@ -181,6 +182,11 @@ def the_good_one(check, binaries):
             check.true(f"good, gpu {gpu}: the file", "device = gpu" in photos.conf(), photos.conf())
             check.equal(f"good, gpu {gpu}: the service outlives headroom", photos.service("status"), 0)
             check.equal(f"good, gpu {gpu}: its answer", photos.predict()["took_ms"], 10)
+            if gpu:
+                continue  # Undo looks into the journals of this machine, not of the one it stands for.
+            undo = subprocess.run([f"{binaries}/headroom", "undo"], env=photos.environment, capture_output=True, text=True,
+                                  timeout=LONG_S, check=False)
+            check.equal("good: undo, wherever the records are kept", (undo.returncode, photos.conf()), (0, before))
 
 
 def refused_before_anything(check, binaries):
