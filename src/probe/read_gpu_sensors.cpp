@@ -12,19 +12,6 @@ using facts::Fact;
 using facts::GpuSensors;
 using Number = Fact<std::uint64_t>;
 
-// The folder of amdgpu's own sensors; a card may carry others, for instance of its network port.
-// Empty: there is none.
-std::string find_hwmon(const machine::Files& files, const std::string& device) {
-  const std::string folder = device + "/hwmon";
-  const auto entries = files.list(folder);
-  for (const std::string& entry : entries ? *entries : std::vector<std::string>{}) {
-    std::string found = folder + "/" + entry;
-    const facts::Text name = facts::parse_word(read_text(files, found + "/name"));
-    if (name && *name == "amdgpu") return found;
-  }
-  return "";
-}
-
 void read_hwmon(const machine::Files& files, const std::string& folder, GpuSensors& sensors) {
   const auto read = [&](const char* name) {
     return facts::parse_number(read_text(files, folder + "/" + name));
@@ -44,6 +31,17 @@ GpuSensors all_missing(const Number& why) {
 }
 
 }  // namespace
+
+std::string find_hwmon(const machine::Files& files, const std::string& device) {
+  const std::string folder = device + "/hwmon";
+  const auto entries = files.list(folder);
+  for (const std::string& entry : entries ? *entries : std::vector<std::string>{}) {
+    std::string found = folder + "/" + entry;
+    const facts::Text name = facts::parse_word(read_text(files, found + "/name"));
+    if (name && *name == "amdgpu") return found;
+  }
+  return "";
+}
 
 GpuSensors read_gpu_sensors(const machine::Files& files, const facts::PciGpu& gpu) {
   if (gpu.asleep()) {
