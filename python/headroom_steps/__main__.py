@@ -3,7 +3,7 @@
 
     python headroom_steps [guard] frameworks
     python headroom_steps devices FRAMEWORK
-    python headroom_steps run FRAMEWORK DEVICE STEP,STEP,... [--bytes N] [--training-steps N]
+    python headroom_steps run FRAMEWORK DEVICE STEP,STEP,... [--bytes N] [--training-steps N] [--soak-seconds N]
     python headroom_steps try FRAMEWORK DEVICE|first|gpu STEP,STEP,... --job JSON [--training-steps N] [--seconds N]
 
 Every line on standard output that begins with "headroom-step: " is JSON and headroom's; everything else is the framework's. A step is
@@ -33,6 +33,7 @@ def parse():
     parser.add_argument("steps", nargs="?", default="")
     parser.add_argument("--bytes", type=int, default=0)
     parser.add_argument("--training-steps", type=int, default=50)
+    parser.add_argument("--soak-seconds", type=float, default=600)
     parser.add_argument("--job", default="")
     parser.add_argument("--seconds", type=float, default=600)
     return parser.parse_args()

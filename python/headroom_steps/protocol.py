@@ -24,8 +24,8 @@ def passed(figure=None, unit=None, detail=None):
 
 
 def failed(detail, figure=None, unit=None, kind="wrong"):
-    """`kind`: "wrong" (a result that is not right), "memory" (a byte that changed), "size" (less memory than was said), "lost" (memory
-    that did not come back)."""
+    """`kind`: "wrong" (a result that is not right), "memory" (a byte that changed), "unstable" (another answer to the same question),
+    "size" (less memory than was said), "lost" (memory that did not come back)."""
     if figure is not None and not math.isfinite(figure):
         figure = None  # JSON has no such number.
     return {"ok": False, "figure": figure, "unit": unit, "detail": detail, "kind": kind}

@@ -19,11 +19,15 @@ def pattern(index, words, device):
 
 class Memory:
     def memory(self):
-        """All of --bytes, in chunks that stay until the last is read."""
+        """All of --bytes."""
+        return self.fill(self.options.bytes)
+
+    def fill(self, size):
+        """So many bytes, in chunks that stay until the last is read."""
         chunks, taken = [], 0
         try:
-            while taken < self.options.bytes:
-                words = min(CHUNK, self.options.bytes - taken) // 4
+            while taken < size:
+                words = min(CHUNK, size - taken) // 4
                 if words == 0:
                     break
                 chunks.append(pattern(len(chunks), words, self.device))
@@ -31,7 +35,7 @@ class Memory:
         except RuntimeError as error:  # Of which torch.OutOfMemoryError is one.
             if "out of memory" not in str(error):
                 raise
-            chunks_text = f"{taken / GIB:.2f} of {self.options.bytes / GIB:.2f} GiB"
+            chunks_text = f"{taken / GIB:.2f} of {size / GIB:.2f} GiB"
             return failed(f"out of memory after {chunks_text} that should have been free", taken / GIB, "GiB", kind="size")
         for index, chunk in enumerate(chunks):
             wrong = int((chunk != pattern(index, chunk.numel(), self.device)).sum())

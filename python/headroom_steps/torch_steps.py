@@ -5,6 +5,7 @@ import torch
 from headroom_steps.protocol import skipped
 from headroom_steps.tolerances import compare
 from headroom_steps.torch_memory import Memory
+from headroom_steps.torch_soak import Soak
 from headroom_steps.torch_speed import Speed
 from headroom_steps.torch_training import Training
 
@@ -35,7 +36,7 @@ def worst_difference(found, wanted):
     return float((found - wanted).abs().max() / wanted.abs().max())
 
 
-class Steps(Memory, Training, Speed):
+class Steps(Memory, Training, Speed, Soak):
     def __init__(self, device, options):
         self.device = torch.device(device)
         self.options = options

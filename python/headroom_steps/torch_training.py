@@ -36,11 +36,11 @@ class Training:
             worst = difference if math.isnan(difference) else max(worst, difference)
         return compare(worst, "fp32", "a gradient of a small network")
 
-    def train(self, model, images, labels):
-        """The losses, and the seconds of a step after the first."""
+    def train(self, model, images, labels, steps=None):
+        """The losses, and the seconds of a step after the first; --training-steps of them where it is not said."""
         optimizer = torch.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
         losses, begin = [], None
-        for _ in range(self.options.training_steps):
+        for _ in range(steps or self.options.training_steps):
             optimizer.zero_grad()
             loss = F.cross_entropy(model(images), labels)
             loss.backward()

@@ -11,12 +11,22 @@
 
 namespace headroom::cli {
 
-Status read_ground(const std::string& python, const Context& context, ProofGround& ground) {
+Status read_ground(const std::string& python, const std::string& root_path, const Context& context,
+                   ProofGround& ground) {
   HEADROOM_TRY(ground.tables, knowledge::load_gpu_tables());
-  HEADROOM_TRY(const machine::OpenRoot root, machine::open_root("/"));
+  HEADROOM_TRY(machine::OpenRoot opened, machine::open_root("/"));
   auto surroundings = make_surroundings(context, python, true);
   surroundings.ask_kfd = false;  // This process would be one of the GPU's holders until it ends.
-  HEADROOM_TRY(ground.facts, probe::probe(root.files, ground.tables, surroundings));
+  HEADROOM_TRY(ground.facts, probe::probe(opened.files, ground.tables, surroundings));
+  if (root_path != "/") {
+    HEADROOM_TRY(opened, machine::open_root(root_path));
+    facts::PythonStack ours = std::move(ground.facts.python);
+    surroundings = make_surroundings(context, "", false);
+    HEADROOM_TRY(ground.facts, probe::probe(opened.files, ground.tables, surroundings));
+    ground.facts.python = std::move(ours);
+  }
+  const auto root = std::make_shared<machine::OpenRoot>(std::move(opened));
+  ground.files = {root, &root->files};
   ground.diagnosis = findings::diagnose({ground.facts, ground.tables});
   if (auto kernel = machine::KernelMessages::open()) ground.kernel.emplace(*std::move(kernel));
   return Done{};

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +25,7 @@
 namespace headroom::cli {
 namespace {
 
+constexpr double shortest_minutes = 0.1, longest_minutes = 1440;
 constexpr const char* command_line = "headroom test --virtual-memory";
 
 struct Typed {
@@ -30,6 +33,7 @@ struct Typed {
   std::string self_test;
   std::string root = "/";
   std::string level = "quick", steps, python;
+  double minutes = 10;
   std::optional<unsigned> timeout_s;
   bool json = false;
 };
@@ -121,9 +125,9 @@ int test_virtual_memory(const Typed& typed, const Context& context) {
 
 // What belongs to the other of the two tests.
 std::optional<Error> refuse_mixture(const Typed& typed, const CLI::App& command) {
-  const std::vector<const char*> others = typed.virtual_memory
-                                              ? std::vector{"--level", "--steps", "--python"}
-                                              : std::vector{"--self-test", "--root"};
+  const std::vector<const char*> others =
+      typed.virtual_memory ? std::vector{"--level", "--minutes", "--steps", "--python"}
+                           : std::vector{"--self-test"};
   for (const char* other : others) {
     if (command.count(other) == 0) continue;
     return Error{
@@ -136,13 +140,35 @@ std::optional<Error> refuse_mixture(const Typed& typed, const CLI::App& command)
   return std::nullopt;
 }
 
+// What has no meaning on its own.
+std::optional<Error> refuse_alone(const Typed& typed, const CLI::App& command) {
+  if (command.count("--minutes") == 0 || typed.level == "soak") return std::nullopt;
+  return Error{Errc::invalid, "--minutes: expected --level soak with it, found none",
+               fmt::format("headroom test --level soak --minutes {:g}", typed.minutes)};
+}
+
+StepsQuestion make_question(const Typed& typed) {
+  constexpr double s_per_minute = 60;
+  StepsQuestion question;
+  question.is_full = typed.level != "quick";
+  if (typed.level == "soak")
+    question.soak = std::chrono::seconds(std::lround(s_per_minute * typed.minutes));
+  question.steps = typed.steps;
+  question.python = typed.python;
+  question.timeout_s = typed.timeout_s;
+  question.root = typed.root;
+  question.json = typed.json;
+  return question;
+}
+
 int run_test(const Typed& typed, const CLI::App& command, const Context& context) {
   context.printer.finish_first();  // The verdicts are what is wanted.
   if (const auto error = refuse_mixture(typed, command))
     return print_error(context, *error, exit_usage);
   if (typed.virtual_memory) return test_virtual_memory(typed, context);
-  return test_steps({typed.level == "full", typed.steps, typed.python, typed.timeout_s, typed.json},
-                    context);
+  if (const auto error = refuse_alone(typed, command))
+    return print_error(context, *error, exit_usage);
+  return test_steps(make_question(typed), context);
 }
 
 }  // namespace
@@ -153,9 +179,15 @@ void add_test(CLI::App& app, Context& context) {
       "test", "Test that this machine's GPUs compute right, hold their memory and are fast enough");
   command
       ->add_option("--level", typed->level,
-                   "quick (default), or full, which trains ten times as long")
+                   "quick (default); full, which trains ten times as long; or soak, which adds a "
+                   "load of minutes while temperatures, clocks and error counters are read")
       ->type_name("LEVEL")
-      ->check(CLI::IsMember({"quick", "full"}));
+      ->check(CLI::IsMember({"quick", "full", "soak"}));
+  command
+      ->add_option("--minutes", typed->minutes,
+                   "How long the load of --level soak lasts on each device (default: 10)")
+      ->type_name("N")
+      ->check(CLI::Range(shortest_minutes, longest_minutes));
   command
       ->add_option("--steps", typed->steps,
                    "Only these steps, with commas between them, for instance to repeat one that "
@@ -186,7 +218,8 @@ void add_test(CLI::App& app, Context& context) {
   command
       ->add_option(
           "--root", typed->root,
-          "A captured machine that says which GPUs there are to --virtual-memory; for tests")
+          "A captured machine that says which GPUs there are, and what their sensors show; for "
+          "tests")
       ->type_name("PATH");
   command->add_flag("--json", typed->json, "Print JSON (headroom.test/1)");
   command->footer(
@@ -199,6 +232,7 @@ void add_test(CLI::App& app, Context& context) {
       "the verdict.\n\n"
       "Examples:\n"
       "  headroom test --python ~/venv     whether this Python computes right on every GPU\n"
+      "  headroom test --level soak        the same, and ten minutes of load on each GPU\n"
       "  headroom test --virtual-memory    once per machine, before run --allocator");
   command->callback(
       [typed, command, &context] { context.exit_code = run_test(*typed, *command, context); });

@@ -33,10 +33,11 @@ Status check_python(const StepsQuestion& question, const facts::PythonStack& pyt
 }
 
 // The names as typed, in any order.
-Result<std::vector<std::string>> parse_steps(const std::string& typed) {
+Result<std::vector<std::string>> parse_steps(const std::string& typed, bool with_soak) {
   std::vector<std::string> steps, known;
   if (typed.empty()) return steps;
   for (const proof::StepKind& kind : proof::step_kinds()) known.emplace_back(kind.name);
+  if (with_soak) known.emplace_back(proof::soak_step);
   for (const std::string_view one : split(typed, ',')) {
     if (std::find(known.begin(), known.end(), trim(one)) == known.end()) {
       return Error{Errc::invalid,
@@ -64,10 +65,10 @@ int test_steps(const StepsQuestion& question, const Context& context) {
     if (error.next.empty()) error.next = "headroom test --help";
     return print_error(context, error, code);
   };
-  const auto steps = parse_steps(question.steps);
+  const auto steps = parse_steps(question.steps, question.soak.count() > 0);
   if (!steps) return refuse(steps.error(), exit_usage);
   ProofGround ground;
-  Status read = read_ground(question.python, context, ground);
+  Status read = read_ground(question.python, question.root, context, ground);
   if (read) read = check_python(question, ground.facts.python);
   if (!read) {
     const bool is_typed = read.error().code == Errc::invalid;
@@ -80,12 +81,14 @@ int test_steps(const StepsQuestion& question, const Context& context) {
                      .environment = run::to_variables(context.environment),
                      .steps = *steps,
                      .training_steps = question.is_full ? 10 * training_steps : training_steps,
+                     .soak = question.soak,
                      .limit = {},
                      .facts = ground.facts,
                      .diagnosis = ground.diagnosis,
                      .tables = ground.tables,
                      .rules = ground.rules,
                      .kernel = ground.kernel ? &*ground.kernel : nullptr,
+                     .files = ground.files,
                      .on_step = {}};
   if (question.timeout_s) host.limit = std::chrono::seconds(*question.timeout_s);
   show_progress(context, host);

@@ -2,6 +2,7 @@
 // `headroom test` without --virtual-memory: the steps on every device, by the user's own Python.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -11,9 +12,11 @@ namespace headroom::cli {
 
 struct StepsQuestion {
   bool is_full = false;
+  std::chrono::seconds soak{0};       // 0: no load of minutes.
   std::string steps;                  // As typed; empty: all.
   std::string python;                 // As typed; empty: the one that is found.
   std::optional<unsigned> timeout_s;  // For every step.
+  std::string root = "/";             // Which machine's GPUs; another than this one for tests.
   bool json = false;
 };
 

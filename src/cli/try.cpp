@@ -64,7 +64,7 @@ Result<std::vector<Place>> read_places(const Typed& typed, const Context& contex
   if (pythons.empty() && typed.images.empty()) pythons.emplace_back();  // The one that is found.
   for (const std::string& python : pythons) {
     Place place{python, {}, std::make_unique<ProofGround>()};
-    HEADROOM_CHECK(read_ground(python, context, *place.ground));
+    HEADROOM_CHECK(read_ground(python, "/", context, *place.ground));
     if (const auto& found = place.ground->facts.python.interpreter) {
       place.python = *found;
     } else if (python.empty()) {
@@ -82,7 +82,7 @@ Result<std::vector<Place>> read_places(const Typed& typed, const Context& contex
       return Error{Errc::invalid, fmt::format("--image: expected an image, found \"{}\"", image),
                    "podman images"};
     Place place{{}, image, std::make_unique<ProofGround>()};
-    HEADROOM_CHECK(read_ground("", context, *place.ground));
+    HEADROOM_CHECK(read_ground("", "/", context, *place.ground));
     forget_python(*place.ground);
     places.push_back(std::move(place));
   }

@@ -28,6 +28,17 @@ constexpr std::array kinds = {
     StepKind{"bandwidth", "bytes per second", seconds(120)},
 };
 
+// The load tells every few seconds that it goes on.
+constexpr std::array soaked = {
+    StepKind{"soak", "a load of minutes that varies, each answer compared", seconds(300)},
+    StepKind{"soak-memory", "memory comes back after the load", seconds(120)},
+    StepKind{"soak-speed", "the load is as fast at its end as at its beginning", seconds(60)},
+    StepKind{"soak-heat", "temperatures below their limits", seconds(60)},
+    StepKind{"soak-ras", "errors that the GPU's hardware counts", seconds(60)},
+    StepKind{"soak-link", "errors of the PCIe link", seconds(60)},
+    StepKind{"soak-reset", "resets of the GPU", seconds(60)},
+};
+
 constexpr std::array tried = {
     StepKind{"import", "the framework is loaded", seconds(300)},
     StepKind{"devices", "it has code for the device", seconds(120)},
@@ -47,13 +58,19 @@ std::span<const StepKind> step_kinds() {
   return kinds;
 }
 
+std::span<const StepKind> soak_kinds() {
+  return soaked;
+}
+
 std::span<const StepKind> trial_kinds() {
   return tried;
 }
 
 const StepKind* find_step(std::string_view name) {
-  const StepKind* kind = find(kinds, name);
-  return kind != nullptr ? kind : find(tried, name);
+  for (const auto& among : {step_kinds(), soak_kinds(), trial_kinds()}) {
+    if (const StepKind* kind = find(among, name)) return kind;
+  }
+  return nullptr;
 }
 
 }  // namespace headroom::proof

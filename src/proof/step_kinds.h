@@ -18,12 +18,16 @@ struct StepKind {
 inline constexpr std::string_view import_step = "import";
 // A training tells each of its steps (StepLines).
 inline constexpr std::string_view training_step = "training";
+// The load of minutes, of which soak_kinds() are readings.
+inline constexpr std::string_view soak_step = "soak";
 
-// Of `headroom test`.
+// Of `headroom test`, without those of its level soak.
 std::span<const StepKind> step_kinds();
+// What the level soak adds: the load and what is read of it.
+std::span<const StepKind> soak_kinds();
 // Of `headroom try`.
 std::span<const StepKind> trial_kinds();
-// Of either. nullptr: there is no such step.
+// Of any of them. nullptr: there is no such step.
 const StepKind* find_step(std::string_view name);
 
 }  // namespace headroom::proof

@@ -19,6 +19,7 @@ constexpr std::size_t longest_text = 1000;  // Bytes; what a person reads is sho
 constexpr std::size_t most_devices = 64;
 constexpr std::size_t most_frameworks = 8;
 constexpr std::size_t most_training_steps = 1'000'000;
+constexpr std::size_t most_soak_points = 100'000;
 
 std::string text_of(const Json& object, const char* key) {
   const auto at = object.find(key);
@@ -121,7 +122,7 @@ void StepLines::take(const std::string& line) {
     version_ = text_of(json, "version");
     running_.clear();
     ++progress_;
-  } else if (take_progress(json) || take_frameworks(json)) {
+  } else if (take_progress(json) || take_soak(json) || take_frameworks(json)) {
     ++progress_;
   }
 }
@@ -148,6 +149,18 @@ bool StepLines::take_progress(const Json& line) {
   if (peak <= training_.peak_bytes) return true;
   training_.peak_bytes = peak;
   training_.peak_by = text_of(*told, "peak_by");
+  return true;
+}
+
+// {"soak": {"at": 61.5, "seconds": 0.0023}}; without seconds where the load did something else.
+bool StepLines::take_soak(const Json& line) {
+  const auto told = line.find("soak");
+  if (running_ != soak_step || told == line.end() || !told->is_object()) return false;
+  const auto at = size_of(*told, "at");
+  if (!at || *at <= soak_at_s_) return false;
+  soak_at_s_ = *at;
+  const auto seconds = size_of(*told, "seconds");
+  if (seconds && *seconds > 0 && soak_.size() < most_soak_points) soak_.push_back({*at, *seconds});
   return true;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/document_fwd.h"
+#include "proof/soak.h"
 #include "proof/step.h"
 
 namespace headroom::proof {
@@ -56,11 +57,14 @@ class StepLines {
   // The frameworks that this Python has, if it was asked; at most a few names.
   const std::optional<std::vector<std::string>>& frameworks() const { return frameworks_; }
   const TrainingProgress& training() const { return training_; }
+  // The load's own times, in order.
+  const std::vector<SoakPoint>& soak() const { return soak_; }
 
  private:
   void take(const std::string& line);
   // Each returns whether the line was of that kind, and as expected.
   bool take_progress(const Json& line);
+  bool take_soak(const Json& line);
   bool take_frameworks(const Json& line);
   bool is_done(const std::string& step) const;
   void pass_on(const std::string& text) const;
@@ -75,6 +79,8 @@ class StepLines {
   std::string version_;
   std::optional<std::vector<std::string>> frameworks_;
   TrainingProgress training_;
+  std::vector<SoakPoint> soak_;
+  double soak_at_s_ = 0;  // When the load last told that it goes on.
 };
 
 }  // namespace headroom::proof

@@ -182,5 +182,22 @@ TEST(StepLines, frameworks_are_told_once) {
   EXPECT_EQ(*heard.lines.frameworks(), (std::vector<std::string>{"torch", "jax"}));
 }
 
+TEST(StepLines, load_that_goes_on_is_progress_and_time_that_stands_is_none) {
+  Heard heard;
+  heard.hear("\nheadroom-step: {\"soak\": {\"at\": 1.0, \"seconds\": 0.5}}\n");
+  EXPECT_EQ(heard.lines.progress(), 0);  // No load was announced.
+  heard.hear(begin_of("soak"));
+  heard.hear("\nheadroom-step: {\"soak\": {\"at\": 1.0, \"seconds\": 0.5}}\n");
+  heard.hear("\nheadroom-step: {\"soak\": {\"at\": 2.0}}\n");
+  EXPECT_EQ(heard.lines.progress(), 3);
+  heard.hear("\nheadroom-step: {\"soak\": {\"at\": 2.0, \"seconds\": 0.5}}\n");
+  heard.hear("\nheadroom-step: {\"soak\": {\"at\": -3, \"seconds\": 0.5}}\n");
+  heard.hear("\nheadroom-step: {\"soak\": 4}\n");
+  EXPECT_EQ(heard.lines.progress(), 3);
+  ASSERT_EQ(heard.lines.soak().size(), 1);
+  EXPECT_EQ(heard.lines.soak()[0].at_s, 1);
+  EXPECT_EQ(heard.lines.soak()[0].seconds, 0.5);
+}
+
 }  // namespace
 }  // namespace headroom::proof

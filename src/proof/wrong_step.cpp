@@ -68,6 +68,15 @@ std::optional<StepCause> cause_of_kind(std::string_view kind, const StepResult& 
                           "If it stays, the card is defective.")};
     return cause;
   }
+  if (kind == "unstable") {
+    StepCause cause =
+        make("hw-error", 0.8, "the device gave two answers to the same question", result);
+    cause.fix = {
+        sentence("Take overclocking and undervolting back. Check power cables and cooling, and "
+                 "test again at a lower power limit: sudo rocm-smi --setpoweroverdrive WATTS"),
+        sentence("If it stays, the card is defective: results computed on it cannot be trusted.")};
+    return cause;
+  }
   if (kind == "size") {
     StepCause cause = make("free-memory-misreported", 0.7,
                            "there is less memory than the driver and the framework say", result);

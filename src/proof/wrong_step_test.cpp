@@ -59,6 +59,7 @@ TEST(JudgeSpeed, only_measured_speeds_are_judged) {
 TEST(CauseOfKind, each_kind_has_its_cause) {
   const StepResult result = make("memory", 1);
   EXPECT_EQ(cause_of_kind("memory", result)->id, "hw-error");
+  EXPECT_EQ(cause_of_kind("unstable", result)->id, "hw-error");
   EXPECT_EQ(cause_of_kind("size", result)->id, "free-memory-misreported");
   EXPECT_EQ(cause_of_kind("lost", result)->id, "vram-orphaned");
   EXPECT_EQ(cause_of_kind("wrong", result)->id, "wrong-answer");

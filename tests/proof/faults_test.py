@@ -165,7 +165,7 @@ class Refusals(unittest.TestCase):
         self.refuse(2, "--python nowhere", "--python", "nowhere")
         self.refuse(2, "expected --virtual-memory", "--self-test", "x.json")
         self.refuse(2, "found both", "--virtual-memory", "--python", "x")
-        self.refuse(2, "--level", "--level", "soak")
+        self.refuse(2, "--level", "--level", "slow")
 
 
 if not PYTHON.exists():

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "proof/step_kinds.h"
 #include "proof/wrong_step.h"
+#include "run/proof/soak_steps.h"
 #include "run/proof/step_process.h"
 
 namespace headroom::run {
@@ -25,15 +26,17 @@ StepResult skip(std::string_view name, const std::string& reason) {
   return result;
 }
 
+bool is_chosen(const StepHost& host, std::string_view name) {
+  return host.steps.empty() ||
+         std::find(host.steps.begin(), host.steps.end(), name) != host.steps.end();
+}
+
 // The framework is loaded for any of them.
 std::vector<std::string> chosen_steps(const StepHost& host) {
   std::vector<std::string> names;
   for (const proof::StepKind& kind : proof::step_kinds()) {
-    const std::string name(kind.name);
-    const bool is_chosen =
-        host.steps.empty() || kind.name == proof::import_step ||
-        std::find(host.steps.begin(), host.steps.end(), name) != host.steps.end();
-    if (is_chosen) names.push_back(name);
+    if (kind.name == proof::import_step || is_chosen(host, kind.name))
+      names.emplace_back(kind.name);
   }
   return names;
 }
@@ -60,6 +63,7 @@ class DeviceSteps {
     }
     sort();
     judge();
+    if (host_.soak.count() > 0) HEADROOM_CHECK(soak());
     return std::move(results_);
   }
 
@@ -97,8 +101,10 @@ class DeviceSteps {
     add(std::move(failed));
     const std::string name(framework_.name);
     if (in_import && is_loaded) return skip_all(name + " could not be loaded again: " + reason);
+    if (in_import) is_unloaded_ = true;
     if (in_import) return skip_all(name + " could not be loaded");
     hangs_ += ended.is_hung ? 1 : 0;
+    if (!ended.has_ended) holds_device_ = true;
     if (!ended.has_ended) return skip_all("the step that hung still holds the device");
     if (hangs_ >= most_hangs) skip_all(fmt::format("{} steps before it hung", hangs_));
   }
@@ -120,12 +126,31 @@ class DeviceSteps {
     for (StepResult& result : results_) proof::judge_speed(card, result);
   }
 
+  // After all others: it takes the longest, and what they found explains what it finds.
+  Status soak() {
+    if (!is_chosen(host_, proof::soak_step)) return Done{};
+    std::string reason;
+    if (is_unloaded_) reason = std::string(framework_.name) + " could not be loaded";
+    if (holds_device_) reason = "the step that hung still holds the device";
+    if (framework_.id != "torch") reason = "only PyTorch's load goes on for so long";
+    if (!reason.empty()) {
+      for (const proof::StepKind& kind : proof::soak_kinds())
+        results_.push_back(skip(kind.name, reason));
+      return Done{};
+    }
+    HEADROOM_TRY(auto steps, soak_device(host_, framework_, device_));
+    for (StepResult& step : steps) results_.push_back(std::move(step));
+    return Done{};
+  }
+
   const StepHost& host_;
   const proof::Framework& framework_;
   const proof::DeviceToTest& device_;
   std::vector<std::string> left_;
   std::vector<StepResult> results_;
   int hangs_ = 0;
+  bool holds_device_ = false;
+  bool is_unloaded_ = false;
 };
 
 }  // namespace
@@ -142,6 +167,10 @@ std::vector<StepResult> only_import(const StepHost& host, StepResult import,
   steps.push_back(std::move(import));
   for (const std::string& name : chosen_steps(host)) {
     if (name != proof::import_step) steps.push_back(skip(name, reason));
+  }
+  if (host.soak.count() > 0 && is_chosen(host, proof::soak_step)) {
+    for (const proof::StepKind& kind : proof::soak_kinds())
+      steps.push_back(skip(kind.name, reason));
   }
   return steps;
 }

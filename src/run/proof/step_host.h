@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "facts/facts.h"
 #include "findings/diagnosis.h"
 #include "knowledge/gpu_tables.h"
+#include "machine/files.h"
 #include "machine/tree/kernel_messages.h"
 #include "run/command/log_rules.h"
 
@@ -29,6 +31,7 @@ struct StepHost {
   std::vector<std::string> environment;  // NAME=VALUE.
   std::vector<std::string> steps;        // As in proof::step_kinds(); empty: all.
   unsigned training_steps = 50;
+  std::chrono::seconds soak{0};  // How long the load of the level soak lasts; 0: there is none.
   std::optional<std::chrono::seconds> limit;  // For every step, in place of its own.
   // For all that one process does, whatever progress it tells. Nothing: as long as there is some.
   std::optional<std::chrono::seconds> whole = {};
@@ -37,6 +40,8 @@ struct StepHost {
   const knowledge::GpuTables& tables;
   LogRules& rules;
   machine::KernelMessages* kernel = nullptr;  // nullptr: they cannot be read here.
+  // Where the device's sensors and counters are read during a soak; null: nowhere.
+  std::shared_ptr<const machine::Files> files = {};
   // Called when a step begins, with its device (empty: none yet) and its name. May be empty.
   std::function<void(const std::string& device, const std::string& step)> on_step;
 };

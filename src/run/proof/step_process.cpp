@@ -198,6 +198,8 @@ void StepProcess::end(EndedSteps& ended) {
   ended.version = lines_.version();
   ended.frameworks = lines_.frameworks();
   ended.training = lines_.training();
+  ended.soak = lines_.soak();
+  ended.gpu_resets = log_.observations().of("gpu-reset").size();
 }
 
 // In silence, and not for longer than a daemon that answers takes.

@@ -21,6 +21,8 @@ struct EndedSteps {
   std::string version;
   std::optional<std::vector<std::string>> frameworks;
   proof::TrainingProgress training;
+  std::vector<proof::SoakPoint> soak;
+  std::size_t gpu_resets = 0;  // Lines of the kernel about resets of a GPU, meanwhile.
   // The step that it was in when it failed, with why; without a name where that was between steps.
   // Nothing where it ended well.
   std::optional<proof::StepResult> failed;

@@ -15,6 +15,9 @@ On PYTHONPATH, it waits for torch to be imported. FAKE_TORCH_FAULT names the fau
     leak     every loss of a large batch keeps 100 MiB
     loss     every loss of a large batch is a tenth off
     nan      the third loss of a large batch is no number
+    tired    products of the rate take longer and longer, after some seconds twice as long
+    drift    from the fiftieth of one size on, every product of it has a wrong element
+    rot      what lies in memory changes while products are computed
     error    layer norm raises what PyTorch raises where it has no code for a GPU
     lost     memory that is given back does not come back
     size     half of the memory that is said to be free is not there
@@ -29,6 +32,7 @@ import time
 FAULT = os.environ.get("FAKE_TORCH_FAULT", "")
 FREE = 1 << 30
 TOTAL = 2 << 30
+FIRST_KEPT = 3  # Of the small products: before it, one on either side was computed to check the others.
 LARGE = 100  # Rows; the steps of `headroom test` and the small jobs of `headroom try` have fewer.
 
 
@@ -38,12 +42,16 @@ class Properties:
     pci_domain_id, pci_bus_id, pci_device_id = 0, 3, 0
 
 
+def mark(variable):
+    if variable in os.environ:
+        with open(os.environ[variable] + ".new", "w") as file:
+            file.write(str(os.getpid()))
+        os.rename(file.name, os.environ[variable])
+
+
 def mark_hang():
     """Tells a test that the process hangs now."""
-    if "FAKE_TORCH_MARK" in os.environ:
-        with open(os.environ["FAKE_TORCH_MARK"] + ".new", "w") as file:
-            file.write(str(os.getpid()))
-        os.rename(file.name, os.environ["FAKE_TORCH_MARK"])
+    mark("FAKE_TORCH_MARK")
 
 
 def stand_in(torch):
@@ -77,8 +85,11 @@ def stand_in(torch):
 
     def after(name, compute, args):
         if name in ("matmul", "__matmul__") and args[0].shape[0] == 4096:
-            # Of the rate: as long as the card takes, and not as the processor.
-            time.sleep(0.003 * (100 if FAULT == "slow" else 1))
+            # Of the rate: as long as the card takes, and not as the processor. Of the load ten times that, so that what else the
+            # machine does is small beside it.
+            if not began:
+                mark("FAKE_TORCH_LOAD")
+            time.sleep((0.03 if "--soak-seconds" in sys.argv else 0.003) * (100 if FAULT == "slow" else slowness()))
             return args[0]
         if name == "copy_" and args[0].numel() >= 1 << 26:
             time.sleep(0.0012)
@@ -105,9 +116,22 @@ def stand_in(torch):
         if FAULT == "bit" and name in ("__xor__", "bitwise_xor") and result.numel() > 1 << 20 and not flipped:
             flipped.append(True)
             result[12345] ^= 1 << 7
+        if name == "matmul" and tuple(result.shape) == (512, 512):
+            count[0] += 1
+            if count[0] == FIRST_KEPT:
+                kept.append(result)
+            if FAULT == "drift" and count[0] > 50:
+                result[3, 5] += 1
+            if FAULT == "rot" and count[0] == 50:
+                kept[0][7, 7] += 1
         if FAULT == "wrong" and name == "matmul" and result.dtype == torch.float16:
             result[3, 5] += 40
         return result
+
+    def slowness():
+        began.append(time.monotonic())
+        del began[1:-1]
+        return 1 + min(1, (began[-1] - began[0]) / 6) if FAULT == "tired" else 1
 
     def large_loss():
         losses.append(True)
@@ -117,7 +141,7 @@ def stand_in(torch):
         if FAULT == "late" and len(losses) == 6:
             os.kill(os.getpid(), 11)
 
-    flipped, losses = [], []
+    flipped, losses, began, kept, count = [], [], [], [], [0]
 
     def mem_get_info(device=None):
         return (FREE - (Card.given if FAULT == "lost" else 0), TOTAL)
