@@ -4,6 +4,8 @@
     python headroom_steps [guard] frameworks
     python headroom_steps devices FRAMEWORK
     python headroom_steps run FRAMEWORK DEVICE STEP,STEP,... [--bytes N] [--training-steps N] [--soak-seconds N]
+    python headroom_steps together torch DEVICE,DEVICE,... STEP [--backend B] [--seconds N]
+    python headroom_steps rank torch DEVICE STEP --backend B --rank N --world N --store FILE
     python headroom_steps try FRAMEWORK DEVICE|first|gpu STEP,STEP,... --job JSON [--training-steps N] [--seconds N]
 
 Every line on standard output that begins with "headroom-step: " is JSON and headroom's; everything else is the framework's. A step is
@@ -27,13 +29,17 @@ MODULES = {name: f"headroom_steps.{name}_steps" for name in ("torch", "jax", "te
 
 def parse():
     parser = argparse.ArgumentParser(prog="headroom_steps")
-    parser.add_argument("what", choices=("frameworks", "devices", "run", "try"))
+    parser.add_argument("what", choices=("frameworks", "devices", "run", "try", "together", "rank"))
     parser.add_argument("framework", choices=sorted(MODULES), nargs="?")
     parser.add_argument("device", nargs="?")
     parser.add_argument("steps", nargs="?", default="")
     parser.add_argument("--bytes", type=int, default=0)
     parser.add_argument("--training-steps", type=int, default=50)
     parser.add_argument("--soak-seconds", type=float, default=600)
+    parser.add_argument("--backend", default="gloo")
+    parser.add_argument("--rank", type=int, default=0)
+    parser.add_argument("--world", type=int, default=1)
+    parser.add_argument("--store", default="")
     parser.add_argument("--job", default="")
     parser.add_argument("--seconds", type=float, default=600)
     return parser.parse_args()
@@ -67,12 +73,34 @@ def try_steps(module, options):
             return
 
 
+def together(options):
+    """One step of several devices. What needs ranks does not load the framework here: they do."""
+    devices, step = options.device.split(","), options.steps
+    announce(step)
+    if step in ("peer-copy", "data-parallel"):
+        from headroom_steps import torch_peers
+        say(step=step, **getattr(torch_peers, step.replace("-", "_"))(devices))
+    else:
+        from headroom_steps.ranks import Ranks
+        say(step=step, **Ranks(options, step, devices).run())
+
+
+def rank(options):
+    from headroom_steps.ranks import die_with_parent
+    die_with_parent()
+    from headroom_steps.torch_ranks import Rank
+    Rank(options.device, options, lambda at, **more: say(at=at, **more)).run(options.steps)
+
+
 def main():
     if sys.argv[1:2] == ["guard"]:
         from headroom_steps.guard import guard
         guard()
         del sys.argv[1]
     options = parse()
+    if options.what in ("together", "rank"):
+        {"together": together, "rank": rank}[options.what](options)
+        return
     announce("import")
     started = time.perf_counter()
     if options.what == "frameworks":

@@ -25,7 +25,8 @@ def passed(figure=None, unit=None, detail=None):
 
 def failed(detail, figure=None, unit=None, kind="wrong"):
     """`kind`: "wrong" (a result that is not right), "memory" (a byte that changed), "unstable" (another answer to the same question),
-    "size" (less memory than was said), "lost" (memory that did not come back)."""
+    "size" (less memory than was said), "lost" (memory that did not come back); of several devices "peer" (a copy that arrived changed), "sum"
+    (of ranks, that is not right), "stuck" (nobody moves)."""
     if figure is not None and not math.isfinite(figure):
         figure = None  # JSON has no such number.
     return {"ok": False, "figure": figure, "unit": unit, "detail": detail, "kind": kind}

@@ -30,6 +30,7 @@ constexpr const char* command_line = "headroom test --virtual-memory";
 
 struct Typed {
   bool virtual_memory = false;
+  bool multi = false;
   std::string self_test;
   std::string root = "/";
   std::string level = "quick", steps, python;
@@ -126,7 +127,7 @@ int test_virtual_memory(const Typed& typed, const Context& context) {
 // What belongs to the other of the two tests.
 std::optional<Error> refuse_mixture(const Typed& typed, const CLI::App& command) {
   const std::vector<const char*> others =
-      typed.virtual_memory ? std::vector{"--level", "--minutes", "--steps", "--python"}
+      typed.virtual_memory ? std::vector{"--level", "--minutes", "--multi", "--steps", "--python"}
                            : std::vector{"--self-test"};
   for (const char* other : others) {
     if (command.count(other) == 0) continue;
@@ -140,8 +141,14 @@ std::optional<Error> refuse_mixture(const Typed& typed, const CLI::App& command)
   return std::nullopt;
 }
 
-// What has no meaning on its own.
+// What has no meaning on its own, or beside what is asked for.
 std::optional<Error> refuse_alone(const Typed& typed, const CLI::App& command) {
+  for (const char* other : {"--level", "--minutes"}) {
+    if (typed.multi && command.count(other) > 0)
+      return Error{Errc::invalid,
+                   fmt::format("{} and --multi: expected one of them, found both", other),
+                   "headroom test --multi"};
+  }
   if (command.count("--minutes") == 0 || typed.level == "soak") return std::nullopt;
   return Error{Errc::invalid, "--minutes: expected --level soak with it, found none",
                fmt::format("headroom test --level soak --minutes {:g}", typed.minutes)};
@@ -153,6 +160,7 @@ StepsQuestion make_question(const Typed& typed) {
   question.is_full = typed.level != "quick";
   if (typed.level == "soak")
     question.soak = std::chrono::seconds(std::lround(s_per_minute * typed.minutes));
+  question.together = typed.multi;
   question.steps = typed.steps;
   question.python = typed.python;
   question.timeout_s = typed.timeout_s;
@@ -199,6 +207,10 @@ void add_test(CLI::App& app, Context& context) {
                    "one that headroom check finds)")
       ->type_name("PATH");
   command->add_flag(
+      "--multi", typed->multi,
+      "Instead: what all GPUs do together in PyTorch: copies between each two, sums by NCCL or "
+      "RCCL and by Gloo, DistributedDataParallel, FSDP and DataParallel");
+  command->add_flag(
       "--virtual-memory", typed->virtual_memory,
       "Instead: test whether memory can be moved to other addresses without losing a byte, on "
       "every GPU and on host memory, so that headroom's allocator can rely on it");
@@ -233,6 +245,7 @@ void add_test(CLI::App& app, Context& context) {
       "Examples:\n"
       "  headroom test --python ~/venv     whether this Python computes right on every GPU\n"
       "  headroom test --level soak        the same, and ten minutes of load on each GPU\n"
+      "  headroom test --multi             whether several GPUs can work together\n"
       "  headroom test --virtual-memory    once per machine, before run --allocator");
   command->callback(
       [typed, command, &context] { context.exit_code = run_test(*typed, *command, context); });

@@ -13,8 +13,10 @@
 #include "machine/terminal.h"
 #include "proof/step_kinds.h"
 #include "report/proof_report.h"
+#include "report/together_report.h"
 #include "run/command/environment.h"
 #include "run/proof/prove.h"
+#include "run/proof/prove_together.h"
 
 namespace headroom::cli {
 namespace {
@@ -33,16 +35,20 @@ Status check_python(const StepsQuestion& question, const facts::PythonStack& pyt
 }
 
 // The names as typed, in any order.
-Result<std::vector<std::string>> parse_steps(const std::string& typed, bool with_soak) {
+Result<std::vector<std::string>> parse_steps(const StepsQuestion& question) {
   std::vector<std::string> steps, known;
-  if (typed.empty()) return steps;
-  for (const proof::StepKind& kind : proof::step_kinds()) known.emplace_back(kind.name);
-  if (with_soak) known.emplace_back(proof::soak_step);
-  for (const std::string_view one : split(typed, ',')) {
+  if (question.steps.empty()) return steps;
+  const auto kinds = question.together ? proof::together_kinds() : proof::step_kinds();
+  for (const proof::StepKind& kind : kinds) {
+    if (kind.name != proof::no_peers_step) known.emplace_back(kind.name);
+  }
+  if (question.soak.count() > 0) known.emplace_back(proof::soak_step);
+  for (const std::string_view one : split(question.steps, ',')) {
     if (std::find(known.begin(), known.end(), trim(one)) == known.end()) {
       return Error{Errc::invalid,
                    fmt::format("--steps: expected some of {}, found {}", join(known, ", "), one),
-                   "headroom test --steps memory,rate"};
+                   question.together ? "headroom test --multi --steps peer-copy"
+                                     : "headroom test --steps memory,rate"};
     }
     steps.emplace_back(trim(one));
   }
@@ -58,6 +64,20 @@ void show_progress(const Context& context, run::StepHost& host) {
   };
 }
 
+template <class Report>
+Result<int> print_answer(const Result<Report>& report, const StepsQuestion& question,
+                         const Context& context) {
+  if (machine::stderr_is_terminal()) context.printer.rewrite_line("");  // What show_progress wrote.
+  if (!report) return report.error();
+  if (question.json) {
+    context.printer.print_json_text(report::to_json_text(*report));
+  } else {
+    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
+    context.printer.print(report::to_text(*report, style));
+  }
+  return has_failure(*report) ? exit_findings : exit_ok;
+}
+
 }  // namespace
 
 int test_steps(const StepsQuestion& question, const Context& context) {
@@ -65,7 +85,7 @@ int test_steps(const StepsQuestion& question, const Context& context) {
     if (error.next.empty()) error.next = "headroom test --help";
     return print_error(context, error, code);
   };
-  const auto steps = parse_steps(question.steps, question.soak.count() > 0);
+  const auto steps = parse_steps(question);
   if (!steps) return refuse(steps.error(), exit_usage);
   ProofGround ground;
   Status read = read_ground(question.python, question.root, context, ground);
@@ -92,16 +112,10 @@ int test_steps(const StepsQuestion& question, const Context& context) {
                      .on_step = {}};
   if (question.timeout_s) host.limit = std::chrono::seconds(*question.timeout_s);
   show_progress(context, host);
-  const auto report = run::prove(host);
-  if (host.on_step) context.printer.rewrite_line("");
-  if (!report) return refuse(report.error(), exit_could_not_look);
-  if (question.json) {
-    context.printer.print_json_text(report::to_json_text(*report));
-  } else {
-    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::to_text(*report, style));
-  }
-  return proof::has_failure(*report) ? exit_findings : exit_ok;
+  const auto answered = question.together
+                            ? print_answer(run::prove_together(host), question, context)
+                            : print_answer(run::prove(host), question, context);
+  return answered ? *answered : refuse(answered.error(), exit_could_not_look);
 }
 
 }  // namespace headroom::cli

@@ -12,6 +12,7 @@ namespace headroom::cli {
 
 struct StepsQuestion {
   bool is_full = false;
+  bool together = false;              // What several devices do together, instead.
   std::chrono::seconds soak{0};       // 0: no load of minutes.
   std::string steps;                  // As typed; empty: all.
   std::string python;                 // As typed; empty: the one that is found.

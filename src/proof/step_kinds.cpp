@@ -39,6 +39,17 @@ constexpr std::array soaked = {
     StepKind{"soak-reset", "resets of the GPU", seconds(60)},
 };
 
+// Each rank loads the framework, and RCCL may take a minute to find its ways.
+constexpr std::array joined = {
+    StepKind{peer_step, "a copy from one GPU to another", seconds(180)},
+    StepKind{nccl_step, "a sum by NCCL or RCCL", seconds(240)},
+    StepKind{no_peers_step, "a sum by NCCL or RCCL without copies between GPUs", seconds(240)},
+    StepKind{gloo_step, "a sum by Gloo", seconds(180)},
+    StepKind{ddp_step, "DistributedDataParallel", seconds(240)},
+    StepKind{fsdp_step, "FSDP", seconds(240)},
+    StepKind{data_parallel_step, "DataParallel", seconds(180)},
+};
+
 constexpr std::array tried = {
     StepKind{"import", "the framework is loaded", seconds(300)},
     StepKind{"devices", "it has code for the device", seconds(120)},
@@ -62,12 +73,16 @@ std::span<const StepKind> soak_kinds() {
   return soaked;
 }
 
+std::span<const StepKind> together_kinds() {
+  return joined;
+}
+
 std::span<const StepKind> trial_kinds() {
   return tried;
 }
 
 const StepKind* find_step(std::string_view name) {
-  for (const auto& among : {step_kinds(), soak_kinds(), trial_kinds()}) {
+  for (const auto& among : {step_kinds(), soak_kinds(), together_kinds(), trial_kinds()}) {
     if (const StepKind* kind = find(among, name)) return kind;
   }
   return nullptr;

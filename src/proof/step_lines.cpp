@@ -19,6 +19,7 @@ constexpr std::size_t longest_text = 1000;  // Bytes; what a person reads is sho
 constexpr std::size_t most_devices = 64;
 constexpr std::size_t most_frameworks = 8;
 constexpr std::size_t most_training_steps = 1'000'000;
+constexpr std::size_t most_told_together = 10'000;
 constexpr std::size_t most_soak_points = 100'000;
 
 std::string text_of(const Json& object, const char* key) {
@@ -122,7 +123,8 @@ void StepLines::take(const std::string& line) {
     version_ = text_of(json, "version");
     running_.clear();
     ++progress_;
-  } else if (take_progress(json) || take_soak(json) || take_frameworks(json)) {
+  } else if (take_progress(json) || take_soak(json) || take_together(json) ||
+             take_frameworks(json)) {
     ++progress_;
   }
 }
@@ -162,6 +164,13 @@ bool StepLines::take_soak(const Json& line) {
   const auto seconds = size_of(*told, "seconds");
   if (seconds && *seconds > 0 && soak_.size() < most_soak_points) soak_.push_back({*at, *seconds});
   return true;
+}
+
+// {"together": {"at": "rank 1: joining"}}, where one of several ranks is.
+bool StepLines::take_together(const Json& line) {
+  const auto told = line.find("together");
+  if (running_.empty() || told == line.end() || !told->is_object()) return false;
+  return ++told_together_ <= most_told_together;
 }
 
 bool StepLines::take_frameworks(const Json& line) {

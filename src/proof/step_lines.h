@@ -65,6 +65,7 @@ class StepLines {
   // Each returns whether the line was of that kind, and as expected.
   bool take_progress(const Json& line);
   bool take_soak(const Json& line);
+  bool take_together(const Json& line);
   bool take_frameworks(const Json& line);
   bool is_done(const std::string& step) const;
   void pass_on(const std::string& text) const;
@@ -80,6 +81,7 @@ class StepLines {
   std::optional<std::vector<std::string>> frameworks_;
   TrainingProgress training_;
   std::vector<SoakPoint> soak_;
+  std::size_t told_together_ = 0;
   double soak_at_s_ = 0;  // When the load last told that it goes on.
 };
 

@@ -182,6 +182,16 @@ TEST(StepLines, frameworks_are_told_once) {
   EXPECT_EQ(*heard.lines.frameworks(), (std::vector<std::string>{"torch", "jax"}));
 }
 
+TEST(StepLines, ranks_that_move_are_progress_and_no_more_than_that) {
+  Heard heard;
+  heard.hear("\nheadroom-step: {\"together\": {\"at\": \"rank 0: joining\"}}\n");
+  EXPECT_EQ(heard.lines.progress(), 0);
+  heard.hear(begin_of("ddp"));
+  heard.hear("\nheadroom-step: {\"together\": {\"at\": \"rank 0: joining\"}}\n");
+  EXPECT_EQ(heard.lines.progress(), 2);
+  EXPECT_EQ(heard.lines.running(), "ddp");
+}
+
 TEST(StepLines, load_that_goes_on_is_progress_and_time_that_stands_is_none) {
   Heard heard;
   heard.hear("\nheadroom-step: {\"soak\": {\"at\": 1.0, \"seconds\": 0.5}}\n");

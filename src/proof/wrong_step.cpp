@@ -89,6 +89,8 @@ std::optional<StepCause> cause_of_kind(std::string_view kind, const StepResult& 
     cause.fix = {look("headroom reclaim", "(who holds it, and how to get it back)")};
     return cause;
   }
+  // Of several devices together the cause is found beside the machine's facts (together.h).
+  if (kind == "peer" || kind == "sum" || kind == "stuck") return std::nullopt;
   if (kind != "wrong") return cause_of_trial(kind, result);
   StepCause cause = make("wrong-answer", 0.9, "the device computes other results", result);
   cause.fix = {look("headroom check", "(an override, or code for another chip, would explain it)"),

@@ -11,7 +11,8 @@
 namespace headroom::proof {
 
 // `kind` as the program of the steps gives it: "wrong", "memory", "unstable", "size", "lost"; of a
-// trial also "target", "nan", "grows", "big", "time". Nothing for another.
+// trial also "target", "nan", "grows", "big", "time". Nothing for another, and for
+// what several devices do together ("peer", "sum", "stuck"; together.h).
 std::optional<StepCause> cause_of_kind(std::string_view kind, const StepResult& result);
 
 // Holds a step's figure of speed against the card's, which is nullptr where it is not known: below

@@ -68,6 +68,8 @@ TEST(CauseOfKind, each_kind_has_its_cause) {
   EXPECT_EQ(cause_of_kind("grows", result)->id, "memory-growth");
   EXPECT_EQ(cause_of_kind("big", result)->id, "job-too-big");
   EXPECT_EQ(cause_of_kind("time", result)->id, "time-limit");
+  for (const char* of_several : {"peer", "sum", "stuck"})
+    EXPECT_EQ(cause_of_kind(of_several, result), std::nullopt);
   EXPECT_EQ(cause_of_kind("", result), std::nullopt);
 }
 

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string>
 
@@ -12,6 +11,7 @@
 
 #include "base/shell_quote.h"
 #include "report/step_cause.h"
+#include "report/step_result.h"
 
 namespace headroom::report {
 namespace {
@@ -20,22 +20,6 @@ using proof::ProofReport;
 using proof::StepResult;
 using proof::TestedDevice;
 using Ordered = nlohmann::ordered_json;
-
-std::string word_of(const StepResult& step) {
-  return !step.ok ? "skipped" : *step.ok ? "ok" : "FAILED";
-}
-
-// "0.00031", "18.9", "1205": three digits tell enough.
-std::string figure_of(const StepResult& step) {
-  if (!step.figure) return "";
-  const double size = std::fabs(*step.figure);
-  const std::string number =
-      size >= 100 ? fmt::format("{:.0f}", *step.figure) : fmt::format("{:.3g}", *step.figure);
-  // "relative difference" is what the found column says already.
-  return step.unit.find(' ') == std::string::npos || step.unit == "ms a step"
-             ? number + " " + step.unit
-             : number;
-}
 
 std::string table_of(const TestedDevice& device, const Style& style) {
   std::vector<std::vector<std::string>> rows{{"step", "", "measured", "found"}};
@@ -97,26 +81,13 @@ Next next_of(const ProofReport& report) {
           "(says whether a job fits; put in your model)"};
 }
 
-Ordered text_or_null(const std::string& text) {
-  return text.empty() ? Ordered(nullptr) : Ordered(text);
-}
-
-Ordered to_json(const StepResult& step) {
-  return {{"name", step.name},
-          {"ok", step.ok ? Ordered(*step.ok) : Ordered(nullptr)},
-          {"figure", step.figure ? Ordered(*step.figure) : Ordered(nullptr)},
-          {"unit", text_or_null(step.unit)},
-          {"detail", step.detail},
-          {"cause", step.cause ? step_cause_json(*step.cause) : Ordered(nullptr)}};
-}
-
 }  // namespace
 
 std::string to_json_text(const ProofReport& report) {
   Ordered devices = Ordered::array();
   for (const TestedDevice& device : report.devices) {
     Ordered steps = Ordered::array();
-    for (const StepResult& step : device.steps) steps.push_back(to_json(step));
+    for (const StepResult& step : device.steps) steps.push_back(step_result_json(step));
     devices.push_back({{"device", device.device},
                        {"name", device.name},
                        {"framework", device.framework},

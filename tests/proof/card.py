@@ -28,6 +28,7 @@ vram_vendor = "samsung"
 card = {index}
 render = {render}
 power = "D0"
+iommu = "{iommu}"
 [[kfd_node]]
 node = {node}
 id = {id}
@@ -46,11 +47,12 @@ SENSORS = {"hwmon/hwmon2/name": "amdgpu\n", "hwmon/hwmon2/temp1_input": "52000\n
 
 
 class Machine:
-    def __init__(self, programs, folder, buses=(3,), vram=1024 * MIB):
+    def __init__(self, programs, folder, buses=(3,), vram=1024 * MIB, iommu="identity"):
         self.folder = pathlib.Path(folder, "machine")
         text = BEGIN
         for index, bus in enumerate(buses):
-            text += CARD.format(bus=bus, vram=vram, mib=MIB, index=index, render=128 + index, node=1 + index, id=5001 + index, location=bus << 8)
+            text += CARD.format(bus=bus, vram=vram, mib=MIB, index=index, render=128 + index, node=1 + index, id=5001 + index, location=bus << 8,
+                                iommu=iommu)
         description = pathlib.Path(folder, "machine.toml")
         description.write_text(text)
         subprocess.run([pathlib.Path(programs, "fake_machine"), description, self.folder], check=True)

@@ -18,6 +18,13 @@ On PYTHONPATH, it waits for torch to be imported. FAKE_TORCH_FAULT names the fau
     tired    products of the rate take longer and longer, after some seconds twice as long
     drift    from the fiftieth of one size on, every product of it has a wrong element
     rot      what lies in memory changes while products are computed
+    peer     copies from cuda:0 to cuda:1 arrive with one bit changed
+    stuck    sums of NCCL do not end, unless NCCL_P2P_DISABLE is set
+    sum      sums of NCCL lack a part
+    gloo     sums of Gloo do not end
+    dp       DataParallel does not end
+    fsdp     FSDP ends the process as ROCm does at a page fault
+    ddp      DistributedDataParallel averages wrongly
     error    layer norm raises what PyTorch raises where it has no code for a GPU
     lost     memory that is given back does not come back
     size     half of the memory that is said to be free is not there
@@ -39,12 +46,15 @@ LARGE = 100  # Rows; the steps of `headroom test` and the small jobs of `headroo
 class Properties:
     name = "AMD Radeon RX 7900 XT"
     gcnArchName = "gfx1100"
-    pci_domain_id, pci_bus_id, pci_device_id = 0, 3, 0
+    pci_domain_id, pci_device_id = 0, 0
+
+    def __init__(self, index):
+        self.pci_bus_id = (3, 7, 11)[index]
 
 
 def mark(variable):
     if variable in os.environ:
-        with open(os.environ[variable] + ".new", "w") as file:
+        with open(f"{os.environ[variable]}.{os.getpid()}", "w") as file:  # Several ranks may come here at once.
             file.write(str(os.getpid()))
         os.rename(file.name, os.environ[variable])
 
@@ -68,7 +78,8 @@ def stand_in(torch):
             if on_card:
                 kwargs["device"] = "cpu"
             if name == "to" and any(is_card(one) for one in args[1:]):
-                args = (args[0],) + tuple("cpu" if is_card(one) else one for one in args[1:])
+                args = (arrive(args[0], next(str(one) for one in args[1:] if is_card(one))),) + tuple(
+                    "cpu" if is_card(one) else one for one in args[1:])
             if name in ("arange", "zeros") and on_card:
                 self.take(args)
             return after(name, lambda: function(*args, **kwargs), args)
@@ -79,6 +90,18 @@ def stand_in(torch):
             if FAULT == "size" and Card.given > FREE // 2:
                 raise torch.OutOfMemoryError("HIP out of memory. Tried to allocate 256.00 MiB. GPU 0 has a total capacity of 2.00 GiB of "
                                              "which 1.00 GiB is free.")
+
+    def arrive(tensor, card):
+        """What becomes of a large tensor on its way to a card."""
+        if tensor.numel() < 1 << 24:
+            return tensor
+        if FAULT == "peer" and card == "cuda:1" and getattr(tensor, "card", "") == "cuda:0":
+            tensor = tensor.clone()
+            tensor.view(-1)[4711] ^= 1 << 3
+        else:
+            tensor = tensor.view(tensor.shape)
+        tensor.card = card
+        return tensor
 
     def is_card(device):
         return device is not None and str(device).startswith("cuda")
@@ -148,8 +171,10 @@ def stand_in(torch):
 
     cuda = torch.cuda
     cuda.is_available = lambda: FAULT != "unseen"
-    cuda.device_count = lambda: int(FAULT != "unseen")
-    cuda.get_device_properties = lambda device: Properties
+    cuda.device_count = lambda: int(FAULT != "unseen") and int(os.environ.get("FAKE_TORCH_CARDS", "1"))
+    cuda.get_device_properties = lambda device: Properties(int(str(device).rsplit(":", 1)[-1]))
+    cuda.can_device_access_peer = lambda one, other: True
+    cuda.set_device = lambda device: None
     cuda.mem_get_info = mem_get_info
     cuda.synchronize = lambda device=None: None
     cuda.empty_cache = lambda: None
@@ -159,7 +184,63 @@ def stand_in(torch):
     cuda.get_arch_list = lambda: ["gfx90a", "gfx942"] if FAULT == "target" else ["gfx90a", "gfx1100"]
     for check in ("_accelerator_graph_capture_health_check", "_cuda_graph_capture_health_check"):
         setattr(torch.optim.Optimizer, check, lambda self: None)  # It would ask the driver.
+    several(torch)
     Card().__enter__()
+
+
+def several(torch):
+    """What spans several cards: NCCL is Gloo with faults of its own, and what wants GPUs to split a batch gets none."""
+    distributed = torch.distributed
+    join, reduce = distributed.init_process_group, distributed.all_reduce
+    backends = []
+
+    def init_process_group(backend, **options):
+        backends.append(backend)
+        return join("gloo", **options)
+
+    def all_reduce(tensor, *args, **kwargs):
+        is_nccl = backends == ["nccl"]
+        if (FAULT == "stuck" and is_nccl and "NCCL_P2P_DISABLE" not in os.environ) or (FAULT == "gloo" and not is_nccl):
+            mark_hang()
+            time.sleep(3600)
+        done = reduce(tensor, *args, **kwargs)
+        if FAULT == "sum" and is_nccl and tensor.numel() > 1:
+            tensor.view(-1)[1] -= 2
+        return done
+
+    distributed.init_process_group, distributed.all_reduce = init_process_group, all_reduce
+
+    class DataParallel(torch.nn.Module):
+        def __init__(self, module, device_ids):
+            super().__init__()
+            self.module, self.parts = module, len(device_ids)
+
+        def forward(self, batch):
+            if FAULT == "dp":
+                mark_hang()
+                time.sleep(3600)
+            return torch.cat([self.module(part) for part in batch.chunk(self.parts)])
+
+    torch.nn.DataParallel = DataParallel
+
+    class DistributedDataParallel(torch.nn.parallel.DistributedDataParallel):
+        def forward(self, batch):
+            return super().forward(batch * 1.1 if FAULT == "ddp" and self.training and batch.requires_grad is False else batch)
+
+    torch.nn.parallel.DistributedDataParallel = DistributedDataParallel
+    if "rank" not in sys.argv:
+        return
+    from torch.distributed import fsdp
+
+    class FullyShardedDataParallel(fsdp.FullyShardedDataParallel):
+        def __init__(self, module, device_id):
+            if FAULT == "fsdp":
+                os.write(2, b"Memory access fault by GPU node-1 (Agent handle: 0x55d0c8a0) on address 0x7f5c00000000. Reason: Page not present "
+                            b"or supervisor privilege.\n")
+                os.abort()
+            super().__init__(module, device_id=torch.device("cpu"))
+
+    fsdp.FullyShardedDataParallel = FullyShardedDataParallel
 
 
 class Waiting(importlib.abc.MetaPathFinder):
