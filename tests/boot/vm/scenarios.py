@@ -32,6 +32,12 @@ def pages_limit(machine):
     return int(machine.must("cat /sys/module/ttm/parameters/pages_limit"))
 
 
+def expect_default(limit, machine, when):
+    """The kernel's own limit again: half of its RAM, of which it finds some pages more or fewer at each boot."""
+    now = pages_limit(machine)
+    expect(abs(now - limit) < limit // 100, f"{when}: expected about {limit} pages, found {now}")
+
+
 def check(machine):
     """What check found, and the limits that it read."""
     code, text = machine.ssh("headroom check --json 2>/dev/null")
@@ -65,7 +71,7 @@ def round_trip(machine):
     machine.must("headroom undo")
     expect_same(before, machine, "after undo")
     machine.reboot()
-    expect(pages_limit(machine) == limit, f"after undo and a reboot: {pages_limit(machine)} pages, not {limit}")
+    expect_default(limit, machine, "after undo and a reboot")
     expect_same(before, machine, "after undo and a reboot")
     return f"booted in {took:.0f} s"
 
@@ -80,7 +86,7 @@ def trial_hangs(machine):
     machine.cut_power()
     machine.start()
     machine.wait()
-    expect(pages_limit(machine) == limit, f"the trial was booted again: {pages_limit(machine)} pages")
+    expect_default(limit, machine, "after the trial that hung")
     state = last_change(machine)
     expect(state == "undone", f"expected the unit to undo the change, found {state}")
     expect_same(before, machine, "after the trial that hung")
@@ -151,7 +157,7 @@ def kernel_upgrade(machine):
     expect(pages_limit(machine) == PAGES, f"{second}: {pages_limit(machine)} pages")
     machine.must("headroom undo")
     machine.reboot()
-    expect(pages_limit(machine) == limit, f"after undo: {pages_limit(machine)} pages")
+    expect_default(limit, machine, "after undo and a reboot")
     return f"{first}, then {second}"
 
 
