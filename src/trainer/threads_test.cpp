@@ -4,9 +4,13 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 
 #include "trainer/ops/product.h"
+#include "trainer/ops/shared_rows.h"
 #include "trainer/testing/tiny_job.h"
 
 namespace headroom::trainer {
@@ -55,6 +59,18 @@ TEST_F(Threads, a_run_ends_with_the_same_bytes_whatever_their_number) {
     EXPECT_TRUE(alone == train_with(2, changes)) << attention;
     EXPECT_TRUE(alone == train_with(5, changes)) << attention;
   }
+}
+
+TEST_F(Threads, rows_are_shared_by_as_many_as_there_are) {
+  at::set_num_threads(2);
+  constexpr std::int64_t rows = 64;
+  std::mutex mutex;
+  std::set<std::thread::id> workers;
+  ops::share_rows(rows, ops::worth_sharing, [&](std::int64_t, std::int64_t) {
+    const std::lock_guard lock(mutex);
+    workers.insert(std::this_thread::get_id());
+  });
+  EXPECT_EQ(workers.size(), 2U);
 }
 
 TEST_F(Threads, a_product_is_the_same_to_the_bit) {
