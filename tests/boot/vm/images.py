@@ -14,7 +14,9 @@ LOADER_PACKAGES = {"bios": ["grub-pc"], "efi": ["grub-efi-amd64"], "sdb": ["syst
 # With the same drivers, to be installed in the middle of a change.
 SECOND_KERNEL = ("cd /opt && apt-get download -qq $(apt-cache depends linux-image-rt-amd64 | sed -n 's/.*Depends: //p' | "
                  "grep ^linux-image) && mv linux-image-*.deb kernel.deb")
-CONSOLE = "console=tty0 console=ttyS0,115200"
+PATIENT = "systemd.default_timeout_start_sec=900"  # Emulated, a disk may take minutes to be found.
+CONSOLE = f"console=tty0 console=ttyS0,115200 {PATIENT}"
+WAITS = "x-systemd.device-timeout=900"
 SIZE, BIOS, BOOT = 6144, 1, 400  # MiB: the disk, GRUB's own partition, /boot.
 
 
@@ -51,8 +53,8 @@ def base_tree(folder, suite, key):
 def add_packages(variant, tree):
     packages = LOADER_PACKAGES[variant.loader] + (["dracut"] if variant.initramfs == "dracut" else [])
     lines = [f"UUID={ROOT_UUID} / ext4 errors=remount-ro 0 1"]
-    lines += [f"UUID={BOOT_UUID} /boot ext4 defaults 0 2"] if variant.own_boot else []
-    lines += [f"UUID={ESP_SERIAL[:4]}-{ESP_SERIAL[4:]} /boot/efi vfat umask=0077 0 1"] if variant.efi else []
+    lines += [f"UUID={BOOT_UUID} /boot ext4 {WAITS} 0 2"] if variant.own_boot else []
+    lines += [f"UUID={ESP_SERIAL[:4]}-{ESP_SERIAL[4:]} /boot/efi vfat umask=0077,{WAITS} 0 1"] if variant.efi else []
     (tree / "etc/fstab").write_text("\n".join(lines) + "\n")
     (tree / "boot/efi").mkdir(exist_ok=True)
     if variant.loader == "sdb":
@@ -134,7 +136,7 @@ def image_of(variant, folder, key):
     shutil.rmtree(tree)
     first = Machine(variant, folder / "first-boot" / variant.name, part, folder / "key", writes_image=True)
     try:
-        first.start(kernel=(kept / "vmlinuz", kept / "initrd"), append=f"root=UUID={ROOT_UUID} rw console=ttyS0 quiet")
+        first.start(kernel=(kept / "vmlinuz", kept / "initrd"), append=f"root=UUID={ROOT_UUID} rw console=ttyS0 quiet {PATIENT}")
         first.wait()
         install_loader(variant, first)
         first.power_off()
