@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "findings/causes/access.h"
 #include "findings/causes/choice.h"
 #include "findings/causes/exception_chain.h"
 #include "findings/causes/recovery.h"
@@ -27,6 +28,14 @@ constexpr Contradiction contradictions[] = {
      0.5, "the GPU computed a result, which rules this cause out"},
     {"kfd-added", "pcie-atomics gpu-unsupported", 0.5, "the kernel's compute driver added a GPU"},
     {"kfd-added", "driver-not-loaded", 0.3, "the kernel's compute driver added a GPU"},
+    {"kfd-target-listed", "gpu-unsupported driver-not-loaded kernel-too-old", 0.4,
+     "the kernel's compute driver lists the GPU with its target"},
+    {"bisected", "job-too-big fragmentation vram-held-by-other gpu-hang free-memory-misreported",
+     0.5, "a bisection found the commit that brought it about"},
+    {"cpu-counted-as-gpu", "gfx-target-missing gpu-unsupported device-index", 0.4,
+     "the program counts a processor as a GPU"},
+    {"kfd-counted-by-program", "host-without-kfd kfd-not-passed", 0.6,
+     "the program counts in KFD's list, and not through ROCm"},
     {"said-not-to-hang", "collective-hang", 0.3, "the program is said not to hang"},
     {"free-in-truth", "vram-held-by-other vram-orphaned job-too-big", 0.5,
      "a driver tool is said to show that the memory is free"},
@@ -85,6 +94,26 @@ bool weigh_reach_in_wsl(const LogSubject& subject, std::string_view cause, Hypot
   return true;
 }
 
+// A container that lists the GPU was given it, and its host has it, whatever a program says.
+bool weigh_reach_in_container(const LogSubject& subject, std::string_view cause,
+                              Hypothesis& hypothesis) {
+  constexpr std::string_view causes = "host-without-kfd kfd-not-passed driver-not-loaded";
+  if (!names_cause(causes, cause)) return false;
+  for (const char* id : {"agent-name", "torch-sees-gpu"}) {
+    for (const Observation* reached : subject.log.of(id)) {
+      const Observation* command = container_command_of(subject, *reached);
+      if (command == nullptr || rests_on(hypothesis, *reached)) continue;
+      // Of several containers only one may have it; the failure's own comes first or last.
+      if (subject.log.of("container-command").size() > 3) return false;
+      constexpr double keeps = 0.5;
+      speak_against(hypothesis, keeps,
+                    show(subject, *reached, "a container on this machine has the GPU"));
+      return true;
+    }
+  }
+  return false;
+}
+
 // What holds for one of several GPUs says nothing about the others.
 bool may_be_another_gpu(const LogSubject& subject) {
   return subject.scene.gpus.size() > 1;
@@ -112,6 +141,7 @@ bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
     any = true;
   }
   any |= weigh_reach_in_wsl(subject, cause, hypothesis);
+  any |= weigh_reach_in_container(subject, cause, hypothesis);
   if (!names_cause(of_rocms_code, cause)) return any;
   if (const Observation* vulkan = failed_with_vulkan(subject, hypothesis)) {
     constexpr double keeps = 0.3;
