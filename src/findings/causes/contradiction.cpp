@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "findings/causes/access.h"
 #include "findings/causes/choice.h"
 #include "findings/causes/exception_chain.h"
 #include "findings/causes/recovery.h"
@@ -94,26 +93,6 @@ bool weigh_reach_in_wsl(const LogSubject& subject, std::string_view cause, Hypot
   return true;
 }
 
-// A container that lists the GPU was given it, and its host has it, whatever a program says.
-bool weigh_reach_in_container(const LogSubject& subject, std::string_view cause,
-                              Hypothesis& hypothesis) {
-  constexpr std::string_view causes = "host-without-kfd kfd-not-passed driver-not-loaded";
-  if (!names_cause(causes, cause)) return false;
-  for (const char* id : {"agent-name", "torch-sees-gpu"}) {
-    for (const Observation* reached : subject.log.of(id)) {
-      const Observation* command = container_command_of(subject, *reached);
-      if (command == nullptr || rests_on(hypothesis, *reached)) continue;
-      // Of several containers only one may have it; the failure's own comes first or last.
-      if (subject.log.of("container-command").size() > 3) return false;
-      constexpr double keeps = 0.5;
-      speak_against(hypothesis, keeps,
-                    show(subject, *reached, "a container on this machine has the GPU"));
-      return true;
-    }
-  }
-  return false;
-}
-
 // What holds for one of several GPUs says nothing about the others.
 bool may_be_another_gpu(const LogSubject& subject) {
   return subject.scene.gpus.size() > 1;
@@ -141,7 +120,6 @@ bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
     any = true;
   }
   any |= weigh_reach_in_wsl(subject, cause, hypothesis);
-  any |= weigh_reach_in_container(subject, cause, hypothesis);
   if (!names_cause(of_rocms_code, cause)) return any;
   if (const Observation* vulkan = failed_with_vulkan(subject, hypothesis)) {
     constexpr double keeps = 0.3;

@@ -30,7 +30,7 @@ struct Mask {
 std::optional<std::string> value_in(const Observation& line, std::string_view name) {
   if (line.value("mask") == name) return std::string(line.value("devices"));
   const RE2 assigned(fmt::format(
-      R"(\b{}(?: ?= ?["']?|: ?["']|:)(-?\d+(?: ?, ?-?\d+)*|GPU-[0-9a-f]+(?:,GPU-[0-9a-f]+)*)(?:["'\s\]]|$))",
+      R"(\b{}(?:["']\]?)?(?: ?= ?["']?|: ?["']|:)(-?\d+(?: ?, ?-?\d+)*|GPU-[0-9a-f]+(?:,GPU-[0-9a-f]+)*)(?:["'\s\]]|$))",
       name));
   std::string value;
   return RE2::PartialMatch(line.text, assigned, &value) ? std::optional(value) : std::nullopt;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpu-hang: the driver or the runtime reports that the GPU stopped, and nothing says why. A memory
-// access fault alone is weaker: it ends the job, has at least four causes, and does not hang the
+// access fault alone is no answer: it ends the job, has at least four causes, and does not hang the
 // GPU by itself.
 #include <fmt/format.h>
 

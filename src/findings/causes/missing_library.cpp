@@ -9,6 +9,7 @@
 #include "findings/causes/gpu_code.h"
 #include "findings/causes/libraries.h"
 #include "findings/causes/program_flow.h"
+#include "findings/causes/raised_in.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -98,6 +99,9 @@ std::optional<Hypothesis> find_module(const LogSubject& subject) {
     const std::string module(seen->value("module"));
     const std::string top(split(module, '.').front());
     if (top == "torchao" && top != module) continue;
+    // A part of PyTorch's own extension, which a build either has or not: no package brings it.
+    if (module.starts_with("torch._C.") && imports_undemanded(subject.log, *seen) != nullptr)
+      continue;
     const bool whole = module == top;
     const bool known = is_known_module(top);
     Hypothesis missing = make(subject, *seen,

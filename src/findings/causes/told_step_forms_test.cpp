@@ -185,11 +185,14 @@ TEST(ToldStepForms, files_and_packages) {
 
 TEST(ToldStepForms, what_changed_nothing_accuses_nothing) {
   const Form forms[] = {
-      {fault + "I have ROCm 6.4 and torch 2.7 installed. Any idea why it crashes?\n", "gpu-hang"},
+      {fault + "I have ROCm 6.4 and torch 2.7 installed. Any idea why it crashes?\n",
+       "insufficient-evidence"},
       {fault + "Running kernel 6.14 on Ubuntu 24.04, linux-firmware 20250317. It always crashes.\n",
-       "gpu-hang"},
-      {fault + "Tried ROCm 6.2, 6.3 and 6.4, all crash in the same way.\n", "gpu-hang"},
-      {fault + "Updating to the latest kernel and firmware did not help.\n", "gpu-hang"},
+       "insufficient-evidence"},
+      {fault + "Tried ROCm 6.2, 6.3 and 6.4, all crash in the same way.\n",
+       "insufficient-evidence"},
+      {fault + "Updating to the latest kernel and firmware did not help.\n",
+       "insufficient-evidence"},
       {died +
            "NCCL_P2P_DISABLE=1 makes no difference, and neither does HSA_OVERRIDE_GFX_VERSION.\n",
        "insufficient-evidence"},
