@@ -3,12 +3,14 @@
 """headroom-train against transformers and PEFT on the CPU: tiny models with random weights, of every family it trains.
 
     parity.py goldens FOLDER [FAMILY ...]   writes FOLDER/FAMILY: config.json, model.safetensors, golden.json
+    parity.py optimizers FILE               writes what 20 steps of torch's SGD and transformers' Adafactor make of numbers
     parity.py compare PROGRAM [FAMILY ...]  trains each with PROGRAM (headroom-train) and with transformers, in full and
                                             with LoRA, for 50 steps, and has them read what PROGRAM wrote
 
-Run it in the environment that tools/venv makes. src/trainer/parity_test.cpp reads the goldens.
+Run it in the environment that tools/venv makes. src/trainer/parity_test.cpp reads the goldens, optimizers_test.cpp the file.
 """
 import json
+import math
 import pathlib
 import subprocess
 import sys
@@ -37,6 +39,26 @@ FAMILIES = {
     "mistral": (transformers.MistralConfig, SHARED | dict(sliding_window=6)),
 }
 
+# The keys of a job's [optimizer] and what they mean in torch and transformers.
+OPTIMIZERS = {
+    "sgd": (torch.optim.SGD, dict(learning_rate=0.05), dict(lr=0.05)),
+    "sgd momentum": (torch.optim.SGD, dict(learning_rate=0.01, momentum=0.9, weight_decay=0.1),
+                     dict(lr=0.01, momentum=0.9, weight_decay=0.1)),
+    "sgd nesterov": (torch.optim.SGD, dict(learning_rate=0.01, momentum=0.8, nesterov=True, weight_decay=0.2),
+                     dict(lr=0.01, momentum=0.8, nesterov=True, weight_decay=0.2)),
+    "adafactor": (transformers.Adafactor, dict(learning_rate=0.01),
+                  dict(lr=0.01, relative_step=False, scale_parameter=False)),
+    "adafactor decay clipped": (transformers.Adafactor, dict(learning_rate=0.02, weight_decay=0.3, clip_threshold=0.4),
+                                dict(lr=0.02, relative_step=False, scale_parameter=False, weight_decay=0.3, clip_threshold=0.4)),
+    "adafactor scaled": (transformers.Adafactor, dict(learning_rate=0.05, scale_parameter=True, weight_decay=0.1),
+                         dict(lr=0.05, relative_step=False, weight_decay=0.1)),
+    "adafactor relative": (transformers.Adafactor, dict(), dict()),
+    "adafactor relative plain": (transformers.Adafactor, dict(scale_parameter=False), dict(scale_parameter=False)),
+    "adafactor warmup": (transformers.Adafactor, dict(warmup_init=True, scale_parameter=False),
+                         dict(warmup_init=True, scale_parameter=False)),
+}
+SHAPES = [[5, 7], [2, 33], [1, 4], [11]]
+
 
 def make_model(family):
     """Every weight far from its initial value, so that no term is left out of what is compared."""
@@ -62,11 +84,11 @@ def make_batch(samples):
                 labels=torch.tensor([sample + [-100] * n for sample, n in zip(samples, pad)]))
 
 
-def train(model, samples, steps, learning_rate=1e-2, schedule="constant", warmup=0, max_norm=None):
+def train(model, samples, steps, learning_rate=1e-2, schedule="constant", warmup=0, max_norm=None, make=None):
     """Losses and gradient norms of steps on all samples at once."""
     model.train()
     trained = [weight for weight in model.parameters() if weight.requires_grad]
-    optimizer = torch.optim.AdamW(trained, lr=learning_rate, weight_decay=0.01)
+    optimizer = make(trained) if make else torch.optim.AdamW(trained, lr=learning_rate, weight_decay=0.01)
     scheduler = transformers.get_scheduler(schedule, optimizer, num_warmup_steps=warmup, num_training_steps=steps)
     batch, losses, norms = make_batch(samples), [], []
     for _ in range(steps):
@@ -93,6 +115,31 @@ def write_goldens(folder, families):
         (place / "golden.json").write_text(json.dumps(golden) + "\n")
         (place / "generation_config.json").unlink(missing_ok=True)
         print(f"{place}: loss {golden['losses'][0]:.6f} to {golden['losses'][-1]:.6f}")
+
+
+def made_up(count, seed):
+    """Numbers from -1 to 1 that are exact in fp32; optimizers_test.cpp makes the same."""
+    numbers = []
+    for _ in range(count):
+        seed = (1664525 * seed + 1013904223) % 2**32
+        numbers.append((seed >> 8) / 2**23 - 1)
+    return numbers
+
+
+def write_optimizers(path):
+    found = {}
+    for name, (kind, keys, words) in OPTIMIZERS.items():
+        weights = [torch.nn.Parameter(torch.tensor(made_up(math.prod(shape), i)).reshape(shape))
+                   for i, shape in enumerate(SHAPES)]
+        optimizer, ends = kind(weights, **words), []
+        for step in range(1, 21):
+            for i, weight in enumerate(weights):
+                weight.grad = torch.tensor(made_up(weight.numel(), 1000 * step + i)).reshape(weight.shape)
+            optimizer.step()
+            if step in (1, 20):
+                ends.append([[round(x, 8) for x in weight.flatten().tolist()] for weight in weights])
+        found[name] = {"keys": {"kind": "sgd" if kind is torch.optim.SGD else "adafactor"} | keys, "first": ends[0], "last": ends[1]}
+    pathlib.Path(path).write_text(json.dumps({"shapes": SHAPES, "optimizers": found}) + "\n")
 
 
 def run_headroom(program, folder, output, *settings):
@@ -132,6 +179,17 @@ def compare_full(program, folder, samples, schedule):
     losses, norms, output = run_headroom(program, folder, "full-cosine" if schedule else "full", *settings)
     model = load(folder / "model")
     expected, expected_norms = train(model, samples, STEPS, **wanted)
+    return {"losses": farthest(losses, expected), "norms": farthest(norms, expected_norms),
+            "logits after": difference(logits_of(load(output), samples), logits_of(model, samples))}
+
+
+def compare_optimizer(program, folder, samples, name):
+    kind, keys, words = OPTIMIZERS[name]
+    keys = {"kind": name.split()[0]} | keys
+    settings = [f"data.epochs = {STEPS}"] + [f"optimizer.{key} = {json.dumps(value)}" for key, value in keys.items()]
+    losses, norms, output = run_headroom(program, folder, name.replace(" ", "-"), *settings)
+    model = load(folder / "model")
+    expected, expected_norms = train(model, samples, STEPS, make=lambda weights: kind(weights, **words))
     return {"losses": farthest(losses, expected), "norms": farthest(norms, expected_norms),
             "logits after": difference(logits_of(load(output), samples), logits_of(model, samples))}
 
@@ -179,18 +237,23 @@ def compare(program, families):
                      "full": compare_full(program, folder, samples, False),
                      "full, cosine, clipped": compare_full(program, folder, samples, True),
                      "lora": compare_lora(program, folder, samples)}
+            for name in OPTIMIZERS:
+                if family != "phi3" or name.startswith("sgd"):  # Its fused matrices are several parameters here.
+                    found[name] = compare_optimizer(program, folder, samples, name)
         for run, differences in found.items():
             good = differences.get("losses", 0) <= LOSS_TOLERANCE and max(
                 differences.get("loss before training", 0), differences.get("merged", 0)) <= LOADED_TOLERANCE
             bad += not good
-            print(f"{'ok ' if good else 'BAD'} {family:16} {run:22} "
+            print(f"{'ok ' if good else 'BAD'} {family:16} {run:24} "
                   + ", ".join(f"{what} {value:.1e}" for what, value in differences.items()), flush=True)
     return bad
 
 
 def main(words):
-    if len(words) < 2 or words[0] not in ("goldens", "compare"):
+    if len(words) < 2 or words[0] not in ("goldens", "optimizers", "compare"):
         sys.exit(__doc__)
+    if words[0] == "optimizers":
+        return write_optimizers(words[1])
     families = words[2:] or list(FAMILIES)
     unknown = [family for family in families if family not in FAMILIES]
     if unknown:

@@ -37,11 +37,15 @@ Status check_headroom(const Job& job) {
   if (compute.residual != compute.dtype || compute.embeddings != compute.dtype)
     return cannot("compute.residual", to_string(compute.residual), "one type for all",
                   "leave residual and embeddings out" + other);
-  if (job.optimizer.kind != OptimizerKind::adamw || job.optimizer.offload ||
-      job.optimizer.master != Master::none)
+  if (job.optimizer.kind == OptimizerKind::adamw8bit)
     return cannot("optimizer.kind", to_string(job.optimizer.kind),
-                  "\"adamw\" without offload or master copies",
-                  "leave kind, offload and master out" + other);
+                  "\"adamw\", \"sgd\" and \"adafactor\"",
+                  "write kind = \"adafactor\", whose states are smaller still" + other);
+  if (job.optimizer.offload)
+    return cannot("optimizer.offload", "true", "the optimizer's states beside the model",
+                  "leave it out" + other);
+  if (job.optimizer.master != Master::none)
+    return cannot("optimizer.master", "fp32", "no master copies", "leave it out" + other);
   return Done{};
 }
 

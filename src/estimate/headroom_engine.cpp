@@ -209,29 +209,67 @@ class HeadroomStep {
     }
   }
 
-  // trainer/gradient_norm.cpp, then trainer/adamw.cpp: all states at the first step; otherwise one
-  // parameter's blocks after the other's.
+  // trainer/gradient_norm.cpp, then trainer/optimizer.cpp: all states at the first step; otherwise
+  // what one parameter needs after the other's.
   void run_optimizer() {
     tape_.set_phase(Phase::optimizer);
     for (const Parameter& parameter : parameters_.trainable()) measure_gradient(parameter.value);
     for (Parameter& parameter : parameters_.trainable()) {
       if (!first_step_) break;
-      states_.push_back(tape_.empty("optimizer.mean", parameter.value, Component::optimizer));
-      states_.push_back(tape_.empty("optimizer.variance", parameter.value, Component::optimizer));
+      make_states(parameter.value);
     }
     for (Parameter& parameter : parameters_.trainable()) {
-      const Meta block{{std::min(block_elements, parameter.value.elements())}, Element::fp32};
-      Tensor first, second;
-      if (parameter.value.element != Element::fp32) {
-        first = tape_.empty("optimizer.block", block, Component::workspace);
-        second = tape_.empty("optimizer.block", block, Component::workspace);
-      }
+      step_parameter(parameter.value);
       parameter.grad = {};
     }
     first_step_ = false;
   }
 
  private:
+  void make_state(Name name, const Meta& meta) {
+    states_.push_back(tape_.empty(name, meta, Component::optimizer));
+  }
+
+  // trainer/adamw.cpp, sgd.cpp and adafactor.cpp, add_state.
+  void make_states(const Meta& value) {
+    switch (job_.optimizer.kind) {
+      case OptimizerKind::adamw:
+      case OptimizerKind::adamw8bit:  // Refused (engine_support.h).
+        make_state("optimizer.mean", value);
+        return make_state("optimizer.variance", value);
+      case OptimizerKind::sgd:
+        if (job_.optimizer.momentum > 0) make_state("optimizer.momentum", value);
+        return;
+      case OptimizerKind::adafactor:
+        if (value.shape.size() > 1)
+          make_state("optimizer.row_variance", {{value.shape[0]}, Element::fp32});
+        return make_state("optimizer.column_variance", {{value.shape.back()}, Element::fp32});
+    }
+  }
+
+  // The same files, update.
+  void step_parameter(const Meta& value) {
+    const bool factored = job_.optimizer.kind == OptimizerKind::adafactor;
+    const std::uint64_t columns = value.shape.back();
+    const std::uint64_t rows = value.elements() / columns;
+    std::uint64_t numbers = std::min(block_elements, value.elements());
+    if (factored)
+      numbers = columns * std::min(rows, std::max<std::uint64_t>(1, block_elements / columns));
+    const bool momentum = job_.optimizer.kind == OptimizerKind::sgd && job_.optimizer.momentum > 0;
+    std::vector<Tensor> held;
+    if (value.element != Element::fp32) {
+      for (int i = 0; i < (momentum ? 3 : 2); ++i)
+        held.push_back(
+            tape_.empty("optimizer.block", {{numbers}, Element::fp32}, Component::workspace));
+    }
+    if (!factored) return;
+    // Of the element sizes, int64's is fp64's.
+    held.push_back(
+        tape_.empty("optimizer.sums", {{rows + columns}, Element::int64}, Component::workspace));
+    held.push_back(
+        tape_.empty("optimizer.weights", {{columns}, Element::fp32}, Component::workspace));
+  }
+
   // The first block is as large as any.
   void measure_gradient(const Meta& gradient) {
     if (gradient.element == Element::fp32) return;

@@ -11,6 +11,7 @@
 #include "estimate/job_data.h"
 #include "estimate/job_evaluation.h"
 #include "estimate/job_images.h"
+#include "estimate/job_optimizer.h"
 #include "estimate/job_schedule.h"
 #include "estimate/job_words.h"
 
@@ -232,12 +233,10 @@ class JobParser {
     read_optimizer_kind(optimizer);
     optimizer.read("foreach", job_.optimizer.foreach);
     optimizer.read("fused", job_.optimizer.fused);
-    optimizer.read("momentum", job_.optimizer.momentum);
     optimizer.read("offload", job_.optimizer.offload);
     optimizer.read_choice("master", job_.optimizer.master, master_names);
-    optimizer.read("learning_rate", job_.optimizer.learning_rate, 0.0, 10.0);
-    optimizer.read("weight_decay", job_.optimizer.weight_decay, 0.0, 10.0);
     read_schedule(optimizer, job_.optimizer);
+    read_optimizer_rates(optimizer, job_.optimizer);
     optimizer.refuse_unknown();
   }
 

@@ -57,7 +57,7 @@ Json optimizer_of(const Job::Optimizer& optimizer) {
                {"offload", optimizer.offload},
                {"master", optimizer.master == Master::fp32 ? "fp32" : "none"}};
   if (optimizer.fused) json["fused"] = true;
-  if (optimizer.momentum) json["momentum"] = true;
+  if (optimizer.momentum > 0) json["momentum"] = optimizer.momentum;
   return json;
 }
 

@@ -51,7 +51,7 @@ TEST(JobWords, optimizers_of_the_trainer) {
   EXPECT_TRUE(optimizer("adamw_torch_fused").fused);
   EXPECT_EQ(optimizer("adamw_8bit").kind, OptimizerKind::adamw8bit);
   EXPECT_EQ(optimizer("adamw_bnb_8bit").kind, OptimizerKind::adamw8bit);
-  EXPECT_TRUE(job_from("[optimizer]\nkind = \"sgd\"\nmomentum = true\n").optimizer.momentum);
+  EXPECT_EQ(job_from("[optimizer]\nkind = \"sgd\"\nmomentum = true\n").optimizer.momentum, 0.9);
 }
 
 TEST(JobWords, modules_of_peft) {

@@ -76,7 +76,7 @@ void Optimizer::make_states(Tape& tape, const std::vector<Tensor>& parameters) {
         make_factored_states(tape, parameter);
         break;
       case OptimizerKind::sgd:
-        if (settings_.momentum)  // Not transformers' default.
+        if (settings_.momentum > 0)  // Not transformers' default.
           states_.push_back(
               tape.empty("optimizer.momentum", state_meta(parameter), Component::optimizer));
         break;

@@ -71,6 +71,8 @@ void simplify(TrialJob& trial) {
   job.optimizer.schedule = estimate::ScheduleKind::constant;
   job.optimizer.warmup_steps = 0;
   job.optimizer.warmup_ratio = 0;
+  leave_out(job.optimizer.nesterov, "Nesterov's momentum");
+  job.optimizer.nesterov = false;
   job.engine = {};
 }
 
@@ -147,7 +149,7 @@ void add_training(const Job& job, Json& words) {
   words["targets"] = targets;
   words["checkpointing"] = job.compute.checkpointing != estimate::Checkpointing::none;
   words["optimizer"] = job.optimizer.kind == OptimizerKind::sgd ? "sgd" : "adamw";
-  words["momentum"] = job.optimizer.momentum;
+  words["momentum"] = job.optimizer.momentum > 0;
   words["foreach"] = job.optimizer.foreach;
   words["fused"] = job.optimizer.fused;
   words["learning_rate"] = job.optimizer.learning_rate;

@@ -8,11 +8,8 @@
 #include "trainer/kernels/kernels.h"
 #include "trainer/ops/row_blocks.h"
 #include "trainer/ops/shared_rows.h"
-#include "trainer/torch_memory.h"
 
 namespace headroom::trainer {
-
-using allocator::Component;
 
 namespace {
 
@@ -36,42 +33,33 @@ void update_numbers(const Numbers& numbers, const kernels::AdamWRates& rates) {
 
 }  // namespace
 
-void AdamW::allocate_states() {
-  const TagScope scope(Component::optimizer);
-  for (std::size_t i = states_.size(); i < parameters_.size(); ++i) {
-    states_.push_back({at::zeros_like(parameters_[i].value), at::zeros_like(parameters_[i].value)});
-  }
+std::vector<Optimizer::State> AdamW::states_of(std::size_t parameter) const {
+  const Moments& moments = moments_[parameter];
+  return {{"mean", moments.mean}, {"variance", moments.variance}};
 }
 
-void AdamW::step(const Factors& factors) {
-  allocate_states();
-  ++steps_;
-  for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    update(parameters_[i], states_[i], factors);
-    parameters_[i].grad.reset();
-  }
+void AdamW::add_state(const Parameter& parameter) {
+  moments_.push_back({at::zeros_like(parameter.value), at::zeros_like(parameter.value)});
 }
 
-void AdamW::update(Parameter& parameter, State& state, const Factors& factors) const {
-  const TagScope scope(Component::workspace);
-  const auto t = static_cast<double>(steps_);
-  const double learning_rate = settings_.learning_rate * factors.rate;
-  const double rate = learning_rate / (1 - std::pow(settings_.beta1, t));
+void AdamW::update(std::size_t index, Parameter& parameter, const Factors& factors) {
+  const auto t = static_cast<double>(steps());
+  const double taken = learning_rate(factors.rate);
+  const double rate = taken / (1 - std::pow(settings_.beta1, t));
   const double root = std::sqrt(1 - std::pow(settings_.beta2, t));
 
   const at::Tensor value = parameter.value.view({-1});
   const at::Tensor grad = parameter.grad.view({-1});
-  const at::Tensor mean = state.mean.view({-1});
-  const at::Tensor variance = state.variance.view({-1});
+  const at::Tensor mean = moments_[index].mean.view({-1});
+  const at::Tensor variance = moments_[index].variance.view({-1});
   if (ops::has_kernels(value) && ops::has_kernels(grad)) {
-    const kernels::AdamWRates rates{
-        .gradient = static_cast<float>(factors.gradient),
-        .mean_part = static_cast<float>(1 - settings_.beta1),
-        .variance_part = static_cast<float>(1 - settings_.beta2),
-        .root = static_cast<float>(root),
-        .epsilon = static_cast<float>(settings_.epsilon),
-        .keep = static_cast<float>(1 - learning_rate * settings_.weight_decay),
-        .rate = static_cast<float>(rate)};
+    const kernels::AdamWRates rates{.gradient = static_cast<float>(factors.gradient),
+                                    .mean_part = static_cast<float>(1 - settings_.beta1),
+                                    .variance_part = static_cast<float>(1 - settings_.beta2),
+                                    .root = static_cast<float>(root),
+                                    .epsilon = static_cast<float>(settings_.epsilon),
+                                    .keep = static_cast<float>(1 - taken * settings_.weight_decay),
+                                    .rate = static_cast<float>(rate)};
     update_numbers({value, grad, mean, variance}, rates);
     return;
   }
@@ -100,7 +88,7 @@ void AdamW::update(Parameter& parameter, State& state, const Factors& factors) c
     a.copy_(part(mean));
     a.div_(b);
     b.copy_(part(value));
-    b.mul_(1 - learning_rate * settings_.weight_decay).add_(a, -rate);
+    b.mul_(1 - taken * settings_.weight_decay).add_(a, -rate);
     part(value).copy_(b);
   });
 }

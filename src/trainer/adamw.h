@@ -7,59 +7,29 @@
 // block_elements (ops/row_blocks.h), one pair per parameter, freed before the next parameter's.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
-#include <cstdint>
-#include <deque>
-#include <vector>
-
-#include "trainer/parameter.h"
+#include "trainer/optimizer.h"
 
 namespace headroom::trainer {
 
-struct AdamWSettings {
-  double learning_rate = 1e-3;
-  double weight_decay = 0.01;
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
-};
-
-class AdamW {
+class AdamW final : public Optimizer {
  public:
-  struct State {
+  struct Moments {
     at::Tensor mean;      // Running mean of the gradient.
     at::Tensor variance;  // Running mean of its square.
   };
 
-  // `parameters` outlives the optimizer.
-  AdamW(std::deque<Parameter>& parameters, AdamWSettings settings)
-      : parameters_(parameters), settings_(settings) {}
+  AdamW(std::deque<Parameter>& parameters, const AdamWSettings& settings)
+      : Optimizer(parameters), settings_(settings) {}
 
-  // What one step multiplies: by its schedule, and by what clips the gradients.
-  struct Factors {
-    double rate = 1;      // Of the learning rate, weight decay included.
-    double gradient = 1;  // Of every gradient.
-  };
-
-  // Moves every parameter along its gradient and drops the gradients. Requires: all have one.
-  void step(const Factors& factors);
-  void step() { step(Factors{}); }
-
-  // For checkpoints. States stand in the order of the parameters; allocate_states() gives them
-  // memory where the first step has not yet.
-  void allocate_states();
-  std::vector<State>& states() { return states_; }
-  std::uint64_t steps() const { return steps_; }
-  void set_steps(std::uint64_t steps) { steps_ = steps; }
+  double learning_rate(double factor) const override { return settings_.learning_rate * factor; }
+  std::vector<State> states_of(std::size_t parameter) const override;
 
  private:
-  void update(Parameter& parameter, State& state, const Factors& factors) const;
+  void add_state(const Parameter& parameter) override;
+  void update(std::size_t index, Parameter& parameter, const Factors& factors) override;
 
-  std::deque<Parameter>& parameters_;
   AdamWSettings settings_;
-  std::vector<State> states_;
-  std::uint64_t steps_ = 0;
+  std::vector<Moments> moments_;
 };
 
 }  // namespace headroom::trainer

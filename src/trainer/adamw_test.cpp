@@ -80,7 +80,7 @@ TEST(AdamW, bf16_states_have_the_dtype_of_the_parameter) {
   AdamW optimizer(parameters, {.learning_rate = 0.25, .weight_decay = 0});
   parameters[0].grad = at::full({8}, 2, at::kBFloat16);
   optimizer.step();
-  EXPECT_EQ(optimizer.states()[0].mean.scalar_type(), at::kBFloat16);
+  EXPECT_EQ(optimizer.states_of(0)[0].value.scalar_type(), at::kBFloat16);
   EXPECT_NEAR(parameters[0].value[3].item<double>(), 0.75, 0.01);
 }
 

@@ -21,8 +21,7 @@ namespace {
 
 constexpr const char* format_name = "headroom.checkpoint/2";
 constexpr const char* old_format_name = "headroom.checkpoint/1";  // Without any checksum.
-constexpr const char* mean_prefix = "optimizer.mean.";
-constexpr const char* variance_prefix = "optimizer.variance.";
+constexpr const char* state_prefix = "optimizer.";   // Then "mean." and the parameter's name.
 constexpr std::string_view run_prefix = "run: ";     // Of the identity's names.
 constexpr std::string_view sum_prefix = "sha256: ";  // Of the tensors' names.
 
@@ -31,14 +30,13 @@ constexpr const char* fused_key = "fused multiply-add";  // "true" or "false".
 using Metadata = std::map<std::string, std::string>;
 
 // Every tensor of a checkpoint, in the order of the file.
-std::vector<NamedTensor> list_tensors(Model& model, AdamW& optimizer) {
+std::vector<NamedTensor> list_tensors(Model& model, const Optimizer& optimizer) {
   std::vector<NamedTensor> tensors;
   std::size_t i = 0;
   for (const Parameter& parameter : model.trainable()) {
-    const AdamW::State& state = optimizer.states()[i++];
     tensors.push_back({parameter.name, parameter.value});
-    tensors.push_back({mean_prefix + parameter.name, state.mean});
-    tensors.push_back({variance_prefix + parameter.name, state.variance});
+    for (const auto& [name, value] : optimizer.states_of(i++))
+      tensors.push_back({fmt::format("{}{}.{}", state_prefix, name, parameter.name), value});
   }
   return tensors;
 }
@@ -187,7 +185,7 @@ std::string checkpoint_path(const std::string& output) {
   return output + "/checkpoint/state.safetensors";
 }
 
-Status save_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
+Status save_checkpoint(const std::string& path, Model& model, Optimizer& optimizer,
                        const RunIdentity& identity, const Position& position) {
   const std::vector<NamedTensor> tensors = list_tensors(model, optimizer);
   Metadata metadata = {{"format", format_name},
@@ -208,8 +206,8 @@ Status save_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
   return write_safetensors(path, tensors, metadata, seal);
 }
 
-Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
-                                         const RunIdentity& identity,
+Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model,
+                                         Optimizer& optimizer, const RunIdentity& identity,
                                          const std::vector<std::string>& allowed) {
   HEADROOM_TRY(const SafetensorsFile file, SafetensorsFile::open(path));
   LoadedCheckpoint loaded;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "trainer/adamw.h"
 #include "trainer/model.h"
+#include "trainer/optimizer.h"
 #include "trainer/run_identity.h"
 
 namespace headroom::trainer {
@@ -35,7 +35,7 @@ struct Position {
 std::string checkpoint_path(const std::string& output);
 
 // With a checksum of its header and one of every tensor.
-Status save_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
+Status save_checkpoint(const std::string& path, Model& model, Optimizer& optimizer,
                        const RunIdentity& identity, const Position& position);
 
 struct LoadedCheckpoint {
@@ -50,8 +50,8 @@ struct LoadedCheckpoint {
 // is of another run, naming each difference that is not in `allowed`; and where any byte of it is
 // not as it was written, which the tensors may show when some are filled already. Of an older
 // version's file only seed, batch and the size of the data can be compared.
-Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model, AdamW& optimizer,
-                                         const RunIdentity& identity,
+Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model,
+                                         Optimizer& optimizer, const RunIdentity& identity,
                                          const std::vector<std::string>& allowed = {});
 
 }  // namespace headroom::trainer

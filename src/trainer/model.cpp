@@ -194,4 +194,23 @@ ParameterBytes parameter_bytes(const ModelConfig& config, const ModelOptions& op
   return bytes;
 }
 
+std::uint64_t factored_numbers(const ModelConfig& config, const ModelOptions& options) {
+  std::uint64_t layer = 0;
+  if (options.lora) {
+    for (const Target target : options.lora->targets) {
+      const auto [out, in] = projection_shape(config, target);
+      layer += static_cast<std::uint64_t>(out + in + 2 * options.lora->rank);
+    }
+    return config.layers * layer;
+  }
+  for (const Target target : all_targets) {
+    const auto [out, in] = projection_shape(config, target);
+    layer += static_cast<std::uint64_t>(out + in);
+    if (has_bias(config, target)) layer += static_cast<std::uint64_t>(out);
+  }
+  layer += 2 * config.hidden + (config.qk_norm ? 2 * config.head_dim : 0);
+  const std::uint64_t table = config.vocabulary + config.hidden;
+  return config.layers * layer + config.hidden + (config.tied ? 1 : 2) * table;
+}
+
 }  // namespace headroom::trainer

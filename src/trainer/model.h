@@ -104,6 +104,10 @@ struct ParameterBytes {
 };
 ParameterBytes parameter_bytes(const estimate::ModelConfig& config, const ModelOptions& options);
 
+// Of every trained matrix its rows and columns, of every trained vector its numbers: how many
+// second moments Adafactor keeps. Requires: no fused projections, if all weights train.
+std::uint64_t factored_numbers(const estimate::ModelConfig& config, const ModelOptions& options);
+
 // Mixes numbers into one seed, so that different uses of a job's seed are independent (splitmix64).
 std::uint64_t mix_seed(std::uint64_t seed, std::uint64_t use);
 

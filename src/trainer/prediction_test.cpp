@@ -6,7 +6,7 @@
 #include "allocator/models/make_policy.h"
 #include "estimate/headroom_engine.h"
 #include "estimate/step.h"
-#include "trainer/adamw.h"
+#include "trainer/optimizer_settings.h"
 #include "trainer/testing/plain_memory.h"
 #include "trainer/testing/tiny_models.h"
 #include "trainer/torch_memory.h"
@@ -21,6 +21,7 @@ using estimate::DType;
 using estimate::Job;
 using estimate::Loss;
 using estimate::MethodKind;
+using estimate::OptimizerKind;
 using testing::PlainMemory;
 
 at::ScalarType scalar_type(DType dtype) {
@@ -50,14 +51,15 @@ Usage measure(const Job& job, const estimate::ModelConfig& config) {
     Model model(config, options_of(job));
     model.initialise_base(1);
     model.initialise_adapters(1);
-    AdamW optimizer(model.trainable(), {});
+    const auto optimizer =
+        make_optimizer(model.trainable(), make_optimizer_settings(job.optimizer));
     const std::vector<std::size_t> lengths(*job.batch.micro, job.batch.sequence);
     for (int step = 0; step < 2; ++step) {
       for (std::uint64_t i = 0; i < *job.batch.accumulate; ++i) {
         train_micro_batch(model, testing::pad(testing::random_samples(lengths, config.vocabulary)),
                           0.01, i);
       }
-      optimizer.step();
+      optimizer->step();
     }
   }
   return memory.usage();
@@ -205,6 +207,32 @@ TEST(Prediction, wide_model_and_long_sequence) {
   config.intermediate = 700;
   config.vocabulary = 3000;
   expect_agreement(job, config, "wide and long");
+}
+
+// What a step of theirs needs shows where little else is live: short samples of a wide model.
+TEST(Prediction, optimizers) {
+  estimate::ModelConfig config = small_config(false, true);
+  config.vocabulary = 5000;
+  for (const auto& [kind, momentum] : {std::pair{OptimizerKind::adamw, 0.0},
+                                       {OptimizerKind::sgd, 0.0},
+                                       {OptimizerKind::sgd, 0.9},
+                                       {OptimizerKind::adafactor, 0.0}}) {
+    for (const auto dtype : {DType::fp32, DType::bf16}) {
+      for (const auto method : {MethodKind::full, MethodKind::lora}) {
+        Job job = base_job();
+        job.batch.micro = 1;
+        job.batch.sequence = 16;
+        job.compute.dtype = dtype;
+        job.compute.loss = Loss::chunked;
+        job.method.kind = method;
+        job.optimizer.kind = kind;
+        job.optimizer.momentum = momentum;
+        expect_agreement(job, config,
+                         fmt::format("{} {} {} {}", to_string(kind), momentum, to_string(dtype),
+                                     to_string(method)));
+      }
+    }
+  }
 }
 
 }  // namespace

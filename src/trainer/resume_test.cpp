@@ -210,12 +210,41 @@ TEST(Resume, a_checkpoint_from_before_there_were_schedules_goes_on_with_a_consta
     return identify(request->settings, {*data::read_samples(request->settings.data), {}});
   };
   RunIdentity old = identity_of({});
-  for (const char* key : {"optimizer.schedule", "optimizer.warmup_steps", "optimizer.max_grad_norm",
-                          "data.evaluation: checksum of the tokens"})
+  for (const char* key : {"optimizer.kind", "optimizer.schedule", "optimizer.warmup_steps",
+                          "optimizer.max_grad_norm", "data.evaluation: checksum of the tokens"})
     ASSERT_EQ(old.erase(key), 1U);
   EXPECT_EQ(differences(old, identity_of({}), {}), std::vector<std::string>{});
   EXPECT_EQ(differences(old, identity_of({"optimizer.max_grad_norm=1"}), {}).size(), 1U);
   EXPECT_EQ(differences(old, identity_of({"optimizer.schedule=\"linear\""}), {}).size(), 1U);
+}
+
+TEST(Resume, every_optimizer_goes_on_to_the_same_bytes) {
+  const std::vector<Changes> kinds = {
+      {"optimizer.kind=\"sgd\""},
+      {"optimizer.kind=\"sgd\"", "optimizer.momentum=0.9", "optimizer.nesterov=true"},
+      {"optimizer.kind=\"adafactor\"", "optimizer.scale_parameter=true"},
+      {"optimizer.kind=\"adafactor\"", "compute.dtype=\"bf16\"", "optimizer.weight_decay=0.1"}};
+  for (const Changes& changes : kinds) {
+    const TinyJob whole;
+    const auto request = whole.request(changes);
+    ASSERT_TRUE(request) << request.error().message;
+    RecordingObserver observer;
+    ASSERT_TRUE(train(*request, observer)->status);
+    const TinyJob parts;
+    begin(parts, changes);
+    EXPECT_EQ(resume(parts, changes).refusal, "");
+    for (const char* file : {state_file, "out/model.safetensors"})
+      EXPECT_TRUE(whole.folder.read(file) == parts.folder.read(file)) << changes[0] << " " << file;
+  }
+}
+
+TEST(Resume, another_optimizer_is_refused_by_its_name) {
+  const TinyJob job;
+  begin(job);
+  EXPECT_THAT(resume(job, {"optimizer.kind=\"adafactor\""}).refusal,
+              AllOf(HasSubstr("optimizer.kind: expected adamw as in the checkpoint, found "
+                              "adafactor"),
+                    Not(HasSubstr("beta1")), Not(HasSubstr("clip_threshold"))));
 }
 
 // The parts that load_checkpoint() fills, made once for many damaged files.
@@ -228,7 +257,7 @@ class DamagedCheckpoint : public ::testing::Test {
     const auto samples = data::read_samples(request->settings.data);
     identity_ = identify(request->settings, {*samples, {}});
     model_ = std::make_unique<Model>(request->settings.config, request->settings.model);
-    optimizer_ = std::make_unique<AdamW>(model_->trainable(), request->settings.optimizer);
+    optimizer_ = make_optimizer(model_->trainable(), request->settings.optimizer);
   }
 
   std::string refusal(const std::string& bytes) {
@@ -250,7 +279,7 @@ class DamagedCheckpoint : public ::testing::Test {
   std::string original_;
   RunIdentity identity_;
   std::unique_ptr<Model> model_;
-  std::unique_ptr<AdamW> optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
 };
 
 TEST_F(DamagedCheckpoint, every_changed_byte_is_refused) {

@@ -12,6 +12,7 @@
 namespace headroom::trainer {
 namespace {
 
+constexpr const char* kind_of_optimizer = "optimizer.kind";
 constexpr const char* evaluation_checksum = "data.evaluation: checksum of the tokens";
 
 const char* name_of(at::ScalarType dtype) {
@@ -85,14 +86,43 @@ void add_options(const ModelOptions& options, RunIdentity& identity) {
   identity["batch.sequence"] = to_text(longest);
 }
 
-void add_optimizer(const AdamWSettings& settings, RunIdentity& identity) {
-  const auto& [learning_rate, weight_decay, beta1, beta2, epsilon] = settings;
-  identity.insert({{"optimizer.learning_rate", to_text(learning_rate)},
-                   {"optimizer.weight_decay", to_text(weight_decay)},
-                   {"optimizer.beta1", to_text(beta1)},
-                   {"optimizer.beta2", to_text(beta2)},
-                   {"optimizer.epsilon", to_text(epsilon)}});
-}
+struct AddOptimizer {
+  RunIdentity& identity;
+
+  void operator()(const AdamWSettings& settings) const {
+    const auto& [learning_rate, weight_decay, beta1, beta2, epsilon] = settings;
+    identity.insert({{kind_of_optimizer, "adamw"},
+                     {"optimizer.learning_rate", to_text(learning_rate)},
+                     {"optimizer.weight_decay", to_text(weight_decay)},
+                     {"optimizer.beta1", to_text(beta1)},
+                     {"optimizer.beta2", to_text(beta2)},
+                     {"optimizer.epsilon", to_text(epsilon)}});
+  }
+
+  void operator()(const SgdSettings& settings) const {
+    const auto& [learning_rate, weight_decay, momentum, nesterov] = settings;
+    identity.insert({{kind_of_optimizer, "sgd"},
+                     {"optimizer.learning_rate", to_text(learning_rate)},
+                     {"optimizer.weight_decay", to_text(weight_decay)},
+                     {"optimizer.momentum", to_text(momentum)},
+                     {"optimizer.nesterov", to_text(nesterov)}});
+  }
+
+  void operator()(const AdafactorSettings& settings) const {
+    const auto& [learning_rate, weight_decay, clip_threshold, relative_step, warmup_init,
+                 scale_parameter, decay_rate, gradient_epsilon, scale_epsilon] = settings;
+    identity.insert({{kind_of_optimizer, "adafactor"},
+                     {"optimizer.learning_rate", relative_step ? "none" : to_text(learning_rate)},
+                     {"optimizer.weight_decay", to_text(weight_decay)},
+                     {"optimizer.clip_threshold", to_text(clip_threshold)},
+                     {"optimizer.relative_step", to_text(relative_step)},
+                     {"optimizer.warmup_init", to_text(warmup_init)},
+                     {"optimizer.scale_parameter", to_text(scale_parameter)},
+                     {"optimizer.decay_rate", to_text(decay_rate)},
+                     {"optimizer.epsilon", to_text(gradient_epsilon)},
+                     {"optimizer.epsilon of a parameter's size", to_text(scale_epsilon)}});
+  }
+};
 
 // A schedule that ends with the run is another one in a longer run; a length that is a ratio counts
 // as the steps that it comes to.
@@ -118,9 +148,10 @@ void add_data(const data::Source& source, const data::Samples& samples, RunIdent
 std::string value_in(const RunIdentity& identity, const std::string& name) {
   // Checkpoints from before there was such a key were computed as if it had this value.
   static const RunIdentity before = {
-      {"optimizer.schedule", "constant"},        {"optimizer.warmup_steps", "0"},
-      {"optimizer.max_grad_norm", "none"},       {evaluation_checksum, "none"},
-      {"norm of each head of q and k", "false"}, {"sliding_window", "none"}};
+      {kind_of_optimizer, "adamw"},    {"optimizer.schedule", "constant"},
+      {"optimizer.warmup_steps", "0"}, {"optimizer.max_grad_norm", "none"},
+      {evaluation_checksum, "none"},   {"norm of each head of q and k", "false"},
+      {"sliding_window", "none"}};
   if (const auto found = identity.find(name); found != identity.end()) return found->second;
   const auto old = before.find(name);
   return old == before.end() ? "nothing" : old->second;
@@ -144,7 +175,7 @@ RunIdentity identify(const Settings& settings, const data::Split& samples) {
   RunIdentity identity;
   add_model(config, identity);
   add_options(model, identity);
-  add_optimizer(optimizer, identity);
+  std::visit(AddOptimizer{identity}, optimizer);
   add_schedule(schedule, epochs, data::count_steps(samples.training.size(), batch, epochs),
                identity);
   identity["optimizer.max_grad_norm"] = max_grad_norm ? to_text(*max_grad_norm) : "none";
@@ -175,6 +206,12 @@ std::vector<std::string> differences(const RunIdentity& checkpoint, const RunIde
   for (const auto& [name, value] : checkpoint) names.insert(name);
   for (const auto& [name, value] : job) names.insert(name);
   for (const std::string& name : allowed) names.erase(name);
+  // Another optimizer has other numbers: that it is another one says it all.
+  if (value_in(checkpoint, kind_of_optimizer) != value_in(job, kind_of_optimizer))
+    std::erase_if(names, [&](const std::string& name) {
+      return name.starts_with("optimizer.") &&
+             (!checkpoint.contains(name) || !job.contains(name)) && name != kind_of_optimizer;
+    });
   std::vector<std::string> found;
   for (const std::string& name : names) {
     const std::string there = value_in(checkpoint, name);

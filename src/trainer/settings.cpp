@@ -9,6 +9,7 @@
 #include "estimate/engine_support.h"
 #include "estimate/model_config.h"
 #include "machine/user_files.h"
+#include "trainer/optimizer_settings.h"
 #include "trainer/supported_config.h"
 
 namespace headroom::trainer {
@@ -104,6 +105,18 @@ Status refuse_fused_targets(const Job& job, const estimate::ModelConfig& model) 
   return Done{};
 }
 
+// Of a fused matrix Adafactor keeps the columns of the whole; ours is several parameters.
+Status refuse_fused_moments(const Job& job, const estimate::ModelConfig& model) {
+  if (!model.fused || job.method.kind == MethodKind::lora ||
+      job.optimizer.kind != estimate::OptimizerKind::adafactor)
+    return Done{};
+  return Error{Errc::unsupported,
+               fmt::format("optimizer.kind: expected \"adamw\" or \"sgd\" to train a {} model in "
+                           "full, whose projections are fused, found \"adafactor\"",
+                           model.family),
+               "write kind = \"adamw\" under [optimizer], or kind = \"lora\" under [method]"};
+}
+
 // A folder may hold weights; a config.json or an object has none.
 std::optional<std::string> find_model_folder(const run::LoadedJob& loaded) {
   const Job::Model& model = loaded.job.model;
@@ -193,13 +206,13 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
   HEADROOM_TRY(const estimate::ModelConfig model, estimate::decoder_config(loaded.model));
   HEADROOM_CHECK(check_supported(loaded.config, model));
   HEADROOM_CHECK(refuse_fused_targets(job, model));
+  HEADROOM_CHECK(refuse_fused_moments(job, model));
   HEADROOM_TRY(data::Source source, make_source(loaded));
   return Settings{.config = model,
                   .original_config = loaded.config,
                   .model_folder = find_model_folder(loaded),
                   .model = make_options(job),
-                  .optimizer = {.learning_rate = job.optimizer.learning_rate,
-                                .weight_decay = job.optimizer.weight_decay},
+                  .optimizer = make_optimizer_settings(job.optimizer),
                   .schedule = {.kind = job.optimizer.schedule,
                                .warmup_steps = job.optimizer.warmup_steps,
                                .warmup_ratio = job.optimizer.warmup_ratio},
@@ -222,8 +235,6 @@ Json to_json(const Settings& settings) {
                {"micro", settings.batch.micro},
                {"accumulate", settings.batch.accumulate},
                {"sequence", settings.model.longest},
-               {"learning_rate", settings.optimizer.learning_rate},
-               {"weight_decay", settings.optimizer.weight_decay},
                {"schedule", to_string(settings.schedule.kind)},
                {"epochs", settings.epochs},
                {"seed", settings.seed},
@@ -234,6 +245,7 @@ Json to_json(const Settings& settings) {
     json["alpha"] = settings.model.lora->alpha;
     json["dropout"] = settings.model.lora->dropout;
   }
+  add_to_json(settings.optimizer, json);
   if (settings.max_grad_norm) json["max_grad_norm"] = *settings.max_grad_norm;
   return json;
 }
@@ -241,7 +253,8 @@ Json to_json(const Settings& settings) {
 FixedBytes fixed_bytes(const Settings& settings) {
   const ParameterBytes parameters = parameter_bytes(settings.config, settings.model);
   const std::uint64_t trained = settings.model.lora ? parameters.adapters : parameters.weights;
-  return {parameters.weights, parameters.adapters, trained, 2 * trained};
+  return {parameters.weights, parameters.adapters, trained,
+          state_bytes(settings.optimizer, settings.config, settings.model)};
 }
 
 Status check_capacity(const Settings& settings, Bytes capacity) {

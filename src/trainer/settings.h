@@ -11,11 +11,11 @@
 #include "base/document.h"
 #include "base/result.h"
 #include "run/job_file.h"
-#include "trainer/adamw.h"
 #include "trainer/data/batches.h"
 #include "trainer/data/samples.h"
 #include "trainer/data/split.h"
 #include "trainer/model.h"
+#include "trainer/optimizer.h"
 #include "trainer/schedule.h"
 
 namespace headroom::trainer {
@@ -25,7 +25,7 @@ struct Settings {
   Json original_config;                     // As read, to be written back beside the weights.
   std::optional<std::string> model_folder;  // Where weights may lie; none: config alone.
   ModelOptions model;
-  AdamWSettings optimizer;
+  OptimizerSettings optimizer;
   ScheduleSettings schedule;
   std::optional<double> max_grad_norm;  // Of a step's gradients together; none: not clipped.
   data::BatchShape batch;

@@ -29,6 +29,8 @@ TEST(Settings, what_the_trainer_cannot_do_is_refused_by_key) {
   EXPECT_THAT(refusal({"compute.dtype=\"fp16\""}).message, HasSubstr("compute.dtype"));
   EXPECT_THAT(refusal({"method.base=\"bf16\""}).message, HasSubstr("method.base"));
   EXPECT_THAT(refusal({"compute.keep_outputs=true"}).message, HasSubstr("keep_outputs"));
+  EXPECT_THAT(refusal({"optimizer.kind=\"adamw8bit\""}).message, HasSubstr("optimizer.kind"));
+  EXPECT_THAT(refusal({"optimizer.offload=true"}).message, HasSubstr("offload"));
   EXPECT_THAT(refusal({"data.path=[]"}).message, HasSubstr("data.path"));
 }
 
@@ -72,6 +74,10 @@ TEST(Settings, adapters_on_fused_projections_are_refused) {
   EXPECT_THAT(all.error().message, HasSubstr("method.targets"));
   EXPECT_THAT(all.error().next, HasSubstr("[\"o\", \"down\"]"));
   EXPECT_TRUE(job.request({"method.kind=\"lora\"", "method.targets=[\"o\",\"down\"]"}));
+  const auto moments = job.request({"optimizer.kind=\"adafactor\""});
+  ASSERT_FALSE(moments);
+  EXPECT_THAT(moments.error().message, HasSubstr("optimizer.kind"));
+  EXPECT_TRUE(job.request({"optimizer.kind=\"sgd\""}));
 }
 
 Status check(const char* config) {

@@ -73,6 +73,20 @@ TEST_F(Threads, rows_are_shared_by_as_many_as_there_are) {
   EXPECT_EQ(workers.size(), 2U);
 }
 
+TEST_F(Threads, every_optimizer_moves_alike) {
+  for (const char* kind : {"sgd", "adafactor"}) {
+    for (const char* dtype : {"fp32", "bf16"}) {
+      const std::vector<std::string> changes = {"batch.sequence=320", "data.epochs=1",
+                                                "device.capacity=\"256MiB\"",
+                                                std::string("optimizer.kind=\"") + kind + "\"",
+                                                std::string("compute.dtype=\"") + dtype + "\""};
+      const std::string alone = train_with(1, changes);
+      EXPECT_FALSE(alone.empty());
+      EXPECT_TRUE(alone == train_with(3, changes)) << kind << " " << dtype;
+    }
+  }
+}
+
 TEST_F(Threads, a_product_is_the_same_to_the_bit) {
   for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
     const at::Tensor left = at::randn({700, 300}).to(dtype);

@@ -10,13 +10,13 @@
 
 #include "allocator/backends/host_verdict.h"
 #include "base/json_text.h"
-#include "trainer/adamw.h"
 #include "trainer/best_model.h"
 #include "trainer/checkpoint.h"
 #include "trainer/evaluation.h"
 #include "trainer/gradient_norm.h"
 #include "trainer/kernels/kernels.h"
 #include "trainer/load_weights.h"
+#include "trainer/optimizer.h"
 #include "trainer/output_folder.h"
 #include "trainer/run_records.h"
 #include "trainer/save_model.h"
@@ -61,7 +61,7 @@ class Run {
   // Model, weights and, if asked for, the state of the run before.
   Status prepare() {
     model_ = std::make_unique<Model>(settings_.config, settings_.model);
-    optimizer_ = std::make_unique<AdamW>(model_->trainable(), settings_.optimizer);
+    optimizer_ = make_optimizer(model_->trainable(), settings_.optimizer);
     HEADROOM_CHECK(fill_weights());
     model_->initialise_adapters(mix_seed(settings_.seed, adapter_seed));
     if (settings_.model.lora) add_base(model_->base(), identity_);
@@ -192,9 +192,10 @@ class Run {
     if (!std::isfinite(loss)) return not_finite("the loss of", 1);
     const double norm = gradient_norm(model_->trainable());
     if (!std::isfinite(norm)) return not_finite("the gradient's norm of", 1);
-    const double rate = schedule_.factor(position_.steps);
+    const double factor = schedule_.factor(position_.steps);
+    const double rate = optimizer_->learning_rate(factor);
     updating_ = true;
-    optimizer_->step({.rate = rate, .gradient = clip_factor(norm, settings_.max_grad_norm)});
+    optimizer_->step({.rate = factor, .gradient = clip_factor(norm, settings_.max_grad_norm)});
     updating_ = false;
     position_.steps += 1;
     position_.sample += step.samples;
@@ -207,7 +208,7 @@ class Run {
                         .steps = length_.steps,
                         .epoch = epoch,
                         .loss = loss * scale,
-                        .learning_rate = settings_.optimizer.learning_rate * rate,
+                        .learning_rate = rate,
                         .gradient_norm = norm,
                         .tokens = step.tokens,
                         .step_s = seconds_since(start),
@@ -330,7 +331,7 @@ class Run {
   BestModel best_;
   RunIdentity identity_;
   std::unique_ptr<Model> model_;
-  std::unique_ptr<AdamW> optimizer_;
+  std::unique_ptr<Optimizer> optimizer_;
   Position position_;
   RunTotals totals_;
   std::optional<Clock::time_point> start_;

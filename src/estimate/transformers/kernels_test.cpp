@@ -146,7 +146,7 @@ TEST(Models, adamw_as_one_kernel_has_no_square_roots) {
   EXPECT_TRUE(tensors(recorded(job, llama()), "optimizer.sqrt").empty());
   job.optimizer.kind = OptimizerKind::sgd;
   EXPECT_TRUE(tensors(recorded(job, llama()), "optimizer.momentum").empty());
-  job.optimizer.momentum = true;
+  job.optimizer.momentum = 0.9;
   EXPECT_FALSE(tensors(recorded(job, llama()), "optimizer.momentum").empty());
 }
 

@@ -30,6 +30,10 @@ constexpr Kernels make_table(const char* name) {
   table.swiglu = &swiglu;
   table.swiglu_backward = &swiglu_backward;
   table.adamw = &adamw;
+  table.sgd = &sgd;
+  table.move_weighed = &move_weighed;
+  table.add_squares = &add_squares;
+  table.sum_of_weighed_squares = &sum_of_weighed_squares;
   table.sum_of_squares = &sum_of_squares;
   return table;
 }

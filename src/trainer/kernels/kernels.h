@@ -85,6 +85,28 @@ struct AdamWRates {
   float rate = 0;  // learning rate / (1 − beta1ᵗ)
 };
 
+struct SgdRow {
+  float* value = nullptr;
+  const float* grad = nullptr;
+  float* momentum = nullptr;  // Null: without.
+  std::int64_t count = 0;
+};
+
+struct SgdRates {
+  float gradient = 1;  // Multiplies the gradient first.
+  float decay = 0;
+  float momentum = 0;
+  bool nesterov = false;
+  float rate = 0;
+};
+
+struct WeighedRow {
+  float* value = nullptr;
+  const float* grad = nullptr;
+  const float* weights = nullptr;
+  std::int64_t count = 0;
+};
+
 // The loops of one kind of processor. What is called `count` or `width` may be any number.
 struct Kernels {
   const char* name = "";
@@ -126,6 +148,13 @@ struct Kernels {
                           std::int64_t count) = nullptr;
   void (*adamw)(const AdamWRow& row, const AdamWRates& rates) = nullptr;
   double (*sum_of_squares)(const float* values, std::int64_t count) = nullptr;
+  void (*sgd)(const SgdRow& row, const SgdRates& rates) = nullptr;
+  // value = value · keep − grad · weights · rate
+  void (*move_weighed)(const WeighedRow& row, float keep, float rate) = nullptr;
+  // sums += values²
+  void (*add_squares)(double* sums, const float* values, std::int64_t count) = nullptr;
+  double (*sum_of_weighed_squares)(const float* values, const float* weights,
+                                   std::int64_t count) = nullptr;
 };
 
 // Those of the processor that runs this: the fastest that it has the instructions for.

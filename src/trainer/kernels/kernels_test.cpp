@@ -265,5 +265,67 @@ TEST(Kernels, a_step_of_adamw) {
   }
 }
 
+TEST(Kernels, a_step_of_sgd) {
+  for (const bool nesterov : {false, true}) {
+    const SgdRates rates{
+        .gradient = 0.5F, .decay = 0.25F, .momentum = 0.75F, .nesterov = nesterov, .rate = 0.125F};
+    for (const std::int64_t count : counts) {
+      const Values value = random_values(count, 15);
+      const Values grad = random_values(count, 16);
+      const Values momentum = random_values(count, 17);
+      std::vector<double> expected, plain;
+      for (std::size_t i = 0; i < value.size(); ++i) {
+        const double step = double{grad[i]} * 0.5 + double{value[i]} * 0.25;
+        const double sum = double{momentum[i]} * 0.75 + step;
+        expected.push_back(double{value[i]} - 0.125 * (nesterov ? step + 0.75 * sum : sum));
+        plain.push_back(double{value[i]} - 0.125 * step);
+      }
+      const auto compute = [&](const Kernels& kernels) {
+        Values values = value, sums = momentum;
+        kernels.sgd({values.data(), grad.data(), sums.data(), count}, rates);
+        return values;
+      };
+      expect_all(compute, expected, 1e-5, "SGD");
+      const auto without = [&](const Kernels& kernels) {
+        Values values = value;
+        kernels.sgd({values.data(), grad.data(), nullptr, count}, rates);
+        return values;
+      };
+      expect_all(without, plain, 1e-5, "SGD without momentum");
+    }
+  }
+}
+
+TEST(Kernels, passes_of_adafactor) {
+  for (const std::int64_t count : counts) {
+    const Values value = random_values(count, 18);
+    const Values grad = random_values(count, 19);
+    const Values weights = random_values(count, 20);
+    std::vector<double> expected;
+    double weighed = 0;
+    for (std::size_t i = 0; i < value.size(); ++i) {
+      const double step = double{grad[i]} * double{weights[i]};
+      weighed += step * step;
+      expected.push_back(double{value[i]} * 0.75 - step * 0.5);
+      expected.push_back(2 + double{grad[i]} * double{grad[i]});
+    }
+    expected.push_back(weighed);
+    const auto compute = [&](const Kernels& kernels) {
+      Values values = value, found;
+      std::vector<double> sums(value.size(), 2);
+      kernels.move_weighed({values.data(), grad.data(), weights.data(), count}, 0.75F, 0.5F);
+      kernels.add_squares(sums.data(), grad.data(), count);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        found.push_back(values[i]);
+        found.push_back(static_cast<float>(sums[i]));
+      }
+      found.push_back(
+          static_cast<float>(kernels.sum_of_weighed_squares(grad.data(), weights.data(), count)));
+      return found;
+    };
+    expect_all(compute, expected, 1e-5, "Adafactor");
+  }
+}
+
 }  // namespace
 }  // namespace headroom::trainer::kernels

@@ -188,6 +188,48 @@ void adamw(const AdamWRow& row, const AdamWRates& rates) {
   });
 }
 
+void sgd(const SgdRow& row, const SgdRates& rates) {
+  for_pieces(row.count, [&](std::int64_t i, std::int64_t n) {
+    const Wide value = load_part(row.value + i, n);
+    Wide step = load_part(row.grad + i, n) * rates.gradient + value * rates.decay;
+    if (row.momentum != nullptr) {
+      const Wide sum = load_part(row.momentum + i, n) * rates.momentum + step;
+      store_part(row.momentum + i, sum, n);
+      step = rates.nesterov ? step + sum * rates.momentum : sum;
+    }
+    store_part(row.value + i, value - step * rates.rate, n);
+  });
+}
+
+void move_weighed(const WeighedRow& row, float keep, float rate) {
+  for_pieces(row.count, [&](std::int64_t i, std::int64_t n) {
+    const Wide step = load_part(row.grad + i, n) * load_part(row.weights + i, n);
+    store_part(row.value + i, load_part(row.value + i, n) * keep - step * rate, n);
+  });
+}
+
+// The square of a float is exact in fp64: it does not matter whether a multiply-add is fused.
+void add_squares(double* sums, const float* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto one = static_cast<double>(values[i]);
+    sums[i] += one * one;
+  }
+}
+
+double sum_of_weighed_squares(const float* values, const float* weights, std::int64_t count) {
+  double sums[width] = {};
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide part = load_part(values + i, n) * load_part(weights + i, n);
+    for (std::int64_t j = 0; j < width; ++j) {
+      const auto one = static_cast<double>(part[j]);
+      sums[j] += one * one;
+    }
+  });
+  double sum = 0;
+  for (const double part : sums) sum += part;
+  return sum;
+}
+
 double sum_of_squares(const float* values, std::int64_t count) {
   double sums[width] = {};
   for_pieces(count, [&](std::int64_t i, std::int64_t n) {
