@@ -96,6 +96,14 @@ const Observation* other_wheel(const LogSubject& subject, std::string_view packa
   return other;
 }
 
+bool names_wheel_for(const LogSubject& subject, std::string_view package, std::uint64_t minor) {
+  const auto wheels = subject.log.of("wheel-named");
+  return std::any_of(wheels.begin(), wheels.end(), [&](const Observation* wheel) {
+    return normalized(wheel->value("name")) == normalized(package) &&
+           parse_u64(wheel->value("minor")) == minor;
+  });
+}
+
 Judged judge_search(const LogSubject& subject, const Observation& seen) {
   std::string package(seen.value("package"));
   if (package.empty()) package = seen.value("wanted");
@@ -121,7 +129,7 @@ Judged judge_search(const LogSubject& subject, const Observation& seen) {
     judged.reason =
         fmt::format("The log names a wheel of {} for Python 3.{}, and this is Python {}.", package,
                     judged.newest, *subject.scene.python);
-  } else if (*minor > judged.newest) {
+  } else if (*minor > judged.newest && !names_wheel_for(subject, package, *minor)) {
     judged.confidence = none ? 0.9 : 0.75;
     judged.reason =
         fmt::format("That index has wheels of {} for Python up to 3.{}, and this is Python {}.",

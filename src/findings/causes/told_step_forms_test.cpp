@@ -206,10 +206,11 @@ TEST(ToldStepForms, what_changed_nothing_accuses_nothing) {
       {"After the upgrade to ROCm 7.0 my training is 20 % faster and everything works.\n",
        "insufficient-evidence"},
       {hang + "Undervolting and a lower power limit made the resets go away.\n", "gpu-hang"},
-      {fault + "Tried with and without HSA_OVERRIDE_GFX_VERSION, no difference.\n", "gpu-hang"},
+      {fault + "Tried with and without HSA_OVERRIDE_GFX_VERSION, no difference.\n",
+       "insufficient-evidence"},
       {fault + "My setup: ROCm 6.4.1, kernel 6.14, PyTorch 2.7.1, Ubuntu 24.04. Works fine for a "
                "while and then crashes.\n",
-       "gpu-hang"},
+       "insufficient-evidence"},
       {hang + "Is there a newer firmware that fixes this?\n", "gpu-hang"},
       {hang + "I updated the kernel to 6.15 and the firmware to 20250509, still the same.\n",
        "gpu-hang"},
