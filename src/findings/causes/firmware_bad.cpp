@@ -128,7 +128,7 @@ std::optional<Hypothesis> find_wave_saving(const LogSubject& subject, const Cras
                           gpu_of(subject.scene));
   bad.reasons = {
       "Where the driver takes a queue away, the firmware has to save the waves that run in it "
-      "(CWSR). On this chip it is known to stop there, with all firmware versions so far.",
+      "(CWSR). On this chip it is known to stop there, with firmware as new as that of June 2026.",
       "The log does not show what the firmware was doing, so this is not proven."};
   bad.evidence = {show(subject, *silent, logs::describe(*silent)),
                   show(subject, *queue, logs::describe(*queue))};

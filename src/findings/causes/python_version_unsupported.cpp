@@ -50,7 +50,9 @@ std::uint64_t newest_for_rocm(const std::string& release) {
 // The newest minor version of Python for what AMD's own folders and PyPI have of other packages:
 // rocm.docs.amd.com, "Installing TensorFlow for ROCm", and repo.radeon.com/rocm/manylinux. Up to
 // ROCm 6.2 there are wheels for 3.10 (TensorFlow: also 3.9), from 6.3 on for 3.10 and 3.12. PyPI
-// has TensorFlow up to ROCm 6.0, for 3.10 and, since 2024, for 3.11.
+// has TensorFlow up to ROCm 6.0, for 3.10 and, since 2024, for 3.11
+// (ROCm/tensorflow-upstream#2146). Certain for PyPI and for ROCm 6.2; the ranges of AMD's later
+// folders were not looked up one by one.
 std::uint64_t newest_of(std::string_view package, std::string_view index,
                         const std::string& release) {
   const bool of_amd = index.find("repo.radeon.com") != std::string_view::npos;

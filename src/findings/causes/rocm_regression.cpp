@@ -173,7 +173,7 @@ std::optional<Hypothesis> find_crash_inside(const LogSubject& subject) {
 }
 
 // rocBLAS chose a kernel that its own checks then refuse: no program can cause that. ROCm 6.2's
-// half-precision products did so on gfx908 and RDNA2 (ROCm/Tensile#2044).
+// half-precision products did so on gfx908 (ROCm/Tensile#2044).
 std::optional<Hypothesis> find_refused_kernel(const LogSubject& subject) {
   const Observation* threw = subject.log.first("tensile-threw");
   if (threw == nullptr) return std::nullopt;
@@ -190,9 +190,7 @@ std::optional<Hypothesis> find_refused_kernel(const LogSubject& subject) {
   if (told != nullptr) regression.evidence.push_back(show(subject, *told));
   if (rocm) regression.evidence.push_back(show(rocm, "the release in use"));
   regression.fix = {
-      sentence(
-          "Use another release of ROCm's packages, before or after this one; ROCm 6.0, 6.1 and "
-          "6.3 do not have the error of 6.2."),
+      sentence("Use another release of ROCm's packages, the one before this one or a newer one."),
       sentence("Until then, let the program use its own kernels: for llama.cpp and koboldcpp "
                "-DGGML_CUDA_FORCE_MMQ=ON, or a Vulkan build.")};
   regression.alternatives = {
