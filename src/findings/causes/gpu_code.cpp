@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "facts/kernel_text.h"
+#include "findings/causes/code_refusal.h"
 #include "findings/causes/control_run.h"
 #include "findings/causes/libraries.h"
 #include "findings/scene_text.h"
@@ -134,23 +135,6 @@ bool is_bystander(const LogSubject& subject, const std::string& gfx) {
   const SceneGpu* discrete = subject.scene.discrete_gpu();
   return gpu != nullptr && gpu->integrated.value_or(false) && discrete != nullptr &&
          discrete->gfx != gfx;
-}
-
-// Whether a person says that it is not this error: "this is not hipErrorInvalidDeviceFunction".
-bool is_denied(const Observation& seen) {
-  static const RE2 denied(
-      R"((?i)\b(?:not|no|isn.t|wasn.t|never|rather than|instead of)\W{1,3}(?:an? |the |any |about |due to |caused by )?[`'"]?(?:hipError\w*|HIP_ERROR\w*|invalid device function|no kernel image)|(?:InvalidDeviceFunction|invalid device function)[`'"]? (?:is not|isn.t|was not|did not|does not))");
-  return RE2::PartialMatch(seen.text, denied);
-}
-
-// What a compiler refused was compiled for the target that it names next, or the last one before.
-std::string compiled_target(const LogSubject& subject, const Observation& seen) {
-  std::string target;
-  for (const Observation* one : subject.log.of("compiled-for-target")) {
-    if (one->log != seen.log || (one->line > seen.line && !target.empty())) continue;
-    target = one->value("compiled");
-  }
-  return target;
 }
 
 std::optional<NoCode> read(const LogSubject& subject, const Observation& seen) {

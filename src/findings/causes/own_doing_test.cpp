@@ -155,7 +155,7 @@ TEST(OwnDoing, a_wheels_runtime_on_the_systems) {
       "#0  0x00007fff610f67c9 in rocr::AMD::hsa_amd_memory_lock_to_pool () from "
       "/usr/lib64/libhsa-runtime64.so.1\n"
       "#1  0x00007fff614a2b10 in roc::Device::hostLock () from "
-      "/home/ada/venv/lib/python3.10/site-packages/torch/lib/libamdhip64.so\n"
+      "/srv/venv/lib/python3.10/site-packages/torch/lib/libamdhip64.so\n"
       "Segmentation fault (core dumped)\n",
       amd);
   EXPECT_EQ(found.cause.id, "rocm-version-mismatch");
