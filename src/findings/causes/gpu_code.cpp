@@ -85,7 +85,7 @@ bool looks_in_wrong_folder(const LogSubject& subject, const Observation& seen) {
                           !is_before_first(subject.scene, target);
   // A bundle may have left the target out; a list of what there is would show it.
   const bool is_bundle = seen.text.find("-packages") != std::string::npos ||
-                         seen.text.find("\\") != std::string::npos ||
+                         seen.text.find('\\') != std::string::npos ||
                          seen.text.find("_MEI") != std::string::npos;
   return is_brought && !is_bundle && seen.value("gfx").empty() &&
          RE2::PartialMatch(seen.text, whole_library) && listed_targets(seen).empty();
