@@ -51,9 +51,7 @@ bool offers_no_device(const Observation& asked) {
   if (asked.text.find("llama_supports_gpu_offload") != std::string::npos) {
     return trim(printed) == "False";
   }
-  // A build that tries to start ROCm has it.
-  const bool has_rocm = printed.find("ggml_cuda_init:") != std::string::npos;
-  return printed.find("Available devices:") != std::string::npos && !has_rocm &&
+  return printed.find("Available devices:") != std::string::npos &&
          !RE2::PartialMatch(printed, device);
 }
 

@@ -46,10 +46,11 @@ TEST(Crashes, the_scheduler_of_old_and_new_drivers_hangs) {
             "gpu-hang");
 }
 
-TEST(Crashes, a_memory_access_fault_alone_has_too_many_causes_to_be_an_answer) {
+TEST(Crashes, a_memory_access_fault_alone_has_too_many_causes_to_be_sure) {
   const LogDiagnosis diagnosis = diagnose(fault, R"({"gfx": "gfx1100"})");
-  EXPECT_EQ(diagnosis.cause.id, "insufficient-evidence");
-  EXPECT_GT(confidence_of(diagnosis, "gpu-hang"), 0);
+  EXPECT_EQ(diagnosis.cause.id, "gpu-hang");
+  EXPECT_LE(diagnosis.cause.confidence, 0.5);
+  EXPECT_GE(diagnosis.runners_up.size(), 3U);
 }
 
 TEST(Crashes, an_override_of_foreign_code_weakens_the_hang) {

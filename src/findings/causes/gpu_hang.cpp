@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gpu-hang: the driver or the runtime reports that the GPU stopped, and nothing says why. A memory
-// access fault alone is no answer: it ends the job, has at least four causes, and does not hang the
+// access fault alone is weaker: it ends the job, has at least four causes, and does not hang the
 // GPU by itself.
 #include <fmt/format.h>
 
@@ -44,9 +44,7 @@ double confidence_of(const LogSubject& subject, const CrashSigns& signs) {
                            !subject.log.seen("gpu-reset");
     return recovered ? confidence::possible : 0.75;
   }
-  if (subject.log.seen("smu-stuck") && signs.fault == nullptr) return confidence::possible;
-  // The driver does not report that anything stopped: too little for an answer.
-  return 0.3;
+  return subject.log.seen("smu-stuck") && signs.fault == nullptr ? confidence::possible : 0.36;
 }
 
 void add_alternatives(const LogSubject& subject, const CrashSigns& signs, Hypothesis& hang) {

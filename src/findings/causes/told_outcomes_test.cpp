@@ -32,7 +32,7 @@ TEST(ToldOutcomes, kernels_are_compared_by_what_is_said_of_them) {
 
 TEST(ToldOutcomes, the_same_code_on_another_release_accuses_this_one) {
   const std::string crash = "HSA_STATUS_ERROR_MEMORY_APERTURE_VIOLATION: code: 0x29\n";
-  EXPECT_EQ(cause_of(crash), "insufficient-evidence");
+  EXPECT_EQ(cause_of(crash), "gpu-hang");
   EXPECT_EQ(cause_of(crash + "With ROCm 6.1 the same script runs.\n"), "rocm-regression");
 }
 
@@ -101,7 +101,7 @@ TEST(ToldOutcomes, the_tag_of_an_image_names_a_release) {
       "0x7f0e045b3000. "
       "Reason: Page not present or supervisor privilege.\n";
   constexpr std::string_view rocm7 = R"({"vendor": "AMD", "rocm": "7.0"})";
-  EXPECT_EQ(cause_of(crash, rocm7), "insufficient-evidence");
+  EXPECT_EQ(cause_of(crash, rocm7), "gpu-hang");
   EXPECT_EQ(cause_of(crash + "With the tag someone/comfyui:rocm6 on this host it is rock solid.\n",
                      rocm7),
             "rocm-regression");

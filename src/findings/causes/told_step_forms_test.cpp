@@ -185,14 +185,11 @@ TEST(ToldStepForms, files_and_packages) {
 
 TEST(ToldStepForms, what_changed_nothing_accuses_nothing) {
   const Form forms[] = {
-      {fault + "I have ROCm 6.4 and torch 2.7 installed. Any idea why it crashes?\n",
-       "insufficient-evidence"},
+      {fault + "I have ROCm 6.4 and torch 2.7 installed. Any idea why it crashes?\n", "gpu-hang"},
       {fault + "Running kernel 6.14 on Ubuntu 24.04, linux-firmware 20250317. It always crashes.\n",
-       "insufficient-evidence"},
-      {fault + "Tried ROCm 6.2, 6.3 and 6.4, all crash in the same way.\n",
-       "insufficient-evidence"},
-      {fault + "Updating to the latest kernel and firmware did not help.\n",
-       "insufficient-evidence"},
+       "gpu-hang"},
+      {fault + "Tried ROCm 6.2, 6.3 and 6.4, all crash in the same way.\n", "gpu-hang"},
+      {fault + "Updating to the latest kernel and firmware did not help.\n", "gpu-hang"},
       {died +
            "NCCL_P2P_DISABLE=1 makes no difference, and neither does HSA_OVERRIDE_GFX_VERSION.\n",
        "insufficient-evidence"},
@@ -206,11 +203,10 @@ TEST(ToldStepForms, what_changed_nothing_accuses_nothing) {
       {"After the upgrade to ROCm 7.0 my training is 20 % faster and everything works.\n",
        "insufficient-evidence"},
       {hang + "Undervolting and a lower power limit made the resets go away.\n", "gpu-hang"},
-      {fault + "Tried with and without HSA_OVERRIDE_GFX_VERSION, no difference.\n",
-       "insufficient-evidence"},
+      {fault + "Tried with and without HSA_OVERRIDE_GFX_VERSION, no difference.\n", "gpu-hang"},
       {fault + "My setup: ROCm 6.4.1, kernel 6.14, PyTorch 2.7.1, Ubuntu 24.04. Works fine for a "
                "while and then crashes.\n",
-       "insufficient-evidence"},
+       "gpu-hang"},
       {hang + "Is there a newer firmware that fixes this?\n", "gpu-hang"},
       {hang + "I updated the kernel to 6.15 and the firmware to 20250509, still the same.\n",
        "gpu-hang"},
