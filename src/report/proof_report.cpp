@@ -30,9 +30,7 @@ std::string table_of(const TestedDevice& device, const Style& style) {
       table(rows, {Align::left, Align::left, Align::right, Align::left}, 2, style.width);
   for (const TableLine& line : lines) {
     const StepResult* step = line.row > 0 ? &device.steps[line.row - 1] : nullptr;
-    const bool dim = step == nullptr || !step->ok;
-    const bool failed = step != nullptr && step->ok && !*step->ok;
-    text += (dim ? style.dim(line.text) : failed ? style.red(line.text) : line.text) + "\n";
+    text += painted_line(line.text, step, style) + "\n";
   }
   return text;
 }

@@ -36,6 +36,11 @@ std::string figure_of(const StepResult& step) {
              : number;
 }
 
+std::string painted_line(const std::string& line, const StepResult* step, const Style& style) {
+  if (step == nullptr || !step->ok) return style.dim(line);
+  return *step->ok ? line : style.red(line);
+}
+
 Ordered step_result_json(const StepResult& step) {
   return {{"name", step.name},
           {"ok", step.ok ? Ordered(*step.ok) : Ordered(nullptr)},

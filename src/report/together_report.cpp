@@ -37,9 +37,7 @@ std::string table_of(const TogetherReport& report, const Style& style) {
                            2, style.width);
   for (const TableLine& line : lines) {
     const auto* step = line.row > 0 ? &report.steps[line.row - 1].result : nullptr;
-    const bool dim = step == nullptr || !step->ok;
-    const bool failed = !dim && !*step->ok;
-    text += (dim ? style.dim(line.text) : failed ? style.red(line.text) : line.text) + "\n";
+    text += painted_line(line.text, step, style) + "\n";
   }
   return text;
 }

@@ -35,8 +35,7 @@ def key_in(folder):
 
 
 def fits(scenario, variant):
-    """Whether a scenario says something of this machine: a trial boot needs GRUB's environment block or bootctl, and it has one;
-    /boot is made read-only where it is a partition."""
+    """Whether a scenario says something of this machine: /boot is made read-only where it is a partition."""
     return variant.own_boot if scenario == "read_only_boot" else True
 
 
