@@ -9,6 +9,7 @@
 #include "findings/causes/backends_listed.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/program_flow.h"
+#include "findings/causes/raised_in.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -28,6 +29,17 @@ const Observation* runners_without_rocm(const logs::Observations& log) {
   return runners->value("runners").find("rocm") == std::string_view::npos ? runners : nullptr;
 }
 
+// llama.cpp names a missing back-end as one possible reason whenever it has no device. A build that
+// tried to start ROCm has it.
+bool is_a_guess(const logs::Observations& log, const Observation& line) {
+  if (line.text.find("one possible reason") == std::string::npos) return false;
+  const auto lost = log.of("no-gpu-seen");
+  return std::any_of(lost.begin(), lost.end(), [](const Observation* one) {
+    return one->text.find("ggml_cuda_init") != std::string::npos ||
+           one->text.find("ggml_init_cublas") != std::string::npos;
+  });
+}
+
 Sign strongest(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   if (const auto* line = log.first("no-comm-backend")) {
@@ -35,9 +47,14 @@ Sign strongest(const LogSubject& subject) {
     // CPU.
     return {line, line->value("kind").empty() ? 0.85 : 0.65};
   }
-  if (const auto* line = log.first("distributed-missing")) return {line, 0.85};
+  if (const auto* line = log.first("distributed-missing")) {
+    // A library that imports it without asking is at fault; the job itself may not need it.
+    return {line, imports_undemanded(log, *line) != nullptr ? 0.3 : 0.85};
+  }
   if (const auto* line = log.first("xla-backend-missing")) return {line, 0.75};
-  if (const auto* line = log.first("not-compiled-with")) return {line, 0.75};
+  for (const Observation* line : log.of("not-compiled-with")) {
+    if (!is_a_guess(log, *line)) return {line, 0.75};
+  }
   if (const auto* line = runners_without_rocm(log)) return {line, 0.75};
   if (const auto* line = log.first("provider-missing")) {
     // ONNX Runtime falls back to the processor, which a program may do on purpose; not one that

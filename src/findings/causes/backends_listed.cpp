@@ -51,7 +51,9 @@ bool offers_no_device(const Observation& asked) {
   if (asked.text.find("llama_supports_gpu_offload") != std::string::npos) {
     return trim(printed) == "False";
   }
-  return printed.find("Available devices:") != std::string::npos &&
+  // A build that tries to start ROCm has it.
+  const bool has_rocm = printed.find("ggml_cuda_init:") != std::string::npos;
+  return printed.find("Available devices:") != std::string::npos && !has_rocm &&
          !RE2::PartialMatch(printed, device);
 }
 

@@ -58,6 +58,8 @@ constexpr Suspect suspects[] = {
     {"PYTORCH_CUDA_ALLOC_CONF", "unsupported-option", true, 0.7},
     {"GGML_CUDA_ENABLE_UNIFIED_MEMORY", "managed-memory", true, 0.75},
     {"HSA_XNACK", "managed-memory", true, 0.75},
+    // Without it a GPU that could retry its faults does not, and managed memory waits or faults.
+    {"HSA_XNACK", "managed-memory", false, 0.75},
     {"NCCL_P2P_DISABLE", "rccl-p2p", false, 0.75},
     {"LD_LIBRARY_PATH", "missing-library", false, 0},
     {"sudo", "device-permission", false, 0.6},
@@ -142,6 +144,20 @@ void raise_by(const ControlRun& run, bool works_with, Hypothesis& hypothesis) {
 
 }  // namespace
 
+namespace {
+
+// How the setting may be to blame: of two ways the one that the run shows.
+const Suspect* suspect_of(const ControlRun& run, std::string_view cause) {
+  const Suspect* found = nullptr;
+  for (const Suspect& one : suspects) {
+    if (one.setting != run.setting || one.cause != cause) continue;
+    if (found == nullptr || worked(one.when_set ? run.without : run.with)) found = &one;
+  }
+  return found;
+}
+
+}  // namespace
+
 std::vector<ControlRun> find_control_runs(const Observations& log) {
   std::vector<ControlRun> found;
   const std::vector<TypedRun> runs = find_typed_runs(log);
@@ -163,8 +179,9 @@ void weigh_control_runs(const std::vector<ControlRun>& runs, std::string_view ca
                         Hypothesis& hypothesis) {
   constexpr double keeps = 0.3;
   for (const ControlRun& run : runs) {
-    for (const Suspect& one : suspects) {
-      if (one.setting != run.setting || one.cause != cause) continue;
+    const Suspect* suspect = suspect_of(run, cause);
+    if (suspect != nullptr) {
+      const Suspect& one = *suspect;
       const bool works_as_suspected = worked(one.when_set ? run.without : run.with);
       if (run.same_failure && !one.is_cleared) return;
       if (run.same_failure) {

@@ -3,8 +3,12 @@
 // none. Masks apply one after the other: HIP numbers the devices that ROCr's mask leaves, from 0
 // again.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
 
 #include "base/text.h"
 #include "findings/causes/access.h"
@@ -22,13 +26,27 @@ struct Mask {
   bool readable = true;                // False if the mask has UUIDs.
 };
 
+// What a line gives the variable; one line may set several masks, as a program's own list does.
+std::optional<std::string> value_in(const Observation& line, std::string_view name) {
+  if (line.value("mask") == name) return std::string(line.value("devices"));
+  const RE2 assigned(fmt::format(
+      R"(\b{}(?:["']\]?)?(?: ?= ?["']?|: ?["']|:)(-?\d+(?: ?, ?-?\d+)*|GPU-[0-9a-f]+(?:,GPU-[0-9a-f]+)*)(?:["'\s\]]|$))",
+      name));
+  std::string value;
+  return RE2::PartialMatch(line.text, assigned, &value) ? std::optional(value) : std::nullopt;
+}
+
 Mask last_mask(const LogSubject& subject, std::string_view name) {
   Mask mask;
+  std::string devices;
   for (const Observation* one : subject.log.of("visible-devices")) {
-    if (one->value("mask") == name) mask.line = one;
+    const auto value = value_in(*one, name);
+    if (!value) continue;
+    mask.line = one;
+    devices = *value;
   }
   if (mask.line == nullptr) return mask;
-  for (const std::string_view word : split(mask.line->value("devices"), ',')) {
+  for (const std::string_view word : split(devices, ',')) {
     const auto index = parse_u64(trim(word));
     if (!index) {
       mask.readable = trim(word).empty() || trim(word).starts_with('-');
@@ -44,6 +62,37 @@ std::size_t gpus_there(const LogSubject& subject) {
   return subject.log.of("agent-name").size();
 }
 
+// How many GPUs a container was given by single render nodes; 0 if it was given all, or none is
+// named.
+struct Given {
+  std::size_t count = 0;
+  const Observation* line = nullptr;
+};
+
+Given given_nodes(const LogSubject& subject) {
+  static const RE2 node(R"(/dev/dri/(renderD\d+)\b)");
+  static const RE2 all(R"(/dev/dri(?:[\s:"',]|$)|--privileged)");
+  Given given;
+  std::set<std::string> nodes;
+  for (const Observation* line : subject.log.of("render-node-given")) {
+    if (RE2::PartialMatch(line->text, all)) return {};
+    re2::StringPiece rest(line->text);
+    std::string name;
+    while (RE2::FindAndConsume(&rest, node, &name)) nodes.insert(name);
+    given.line = line;
+  }
+  given.count = nodes.size();
+  return given;
+}
+
+// How many GPUs there are for a mask to choose from, and the line that limits them.
+Given left_for(const LogSubject& subject, std::string_view name, const Mask& rocr) {
+  const bool behind = name != "ROCR_VISIBLE_DEVICES" && rocr.line != nullptr && rocr.readable;
+  if (behind) return {rocr.indices.size(), rocr.line};
+  const Given given = given_nodes(subject);
+  return given.count > 0 ? given : Given{gpus_there(subject), nullptr};
+}
+
 // Whether the masks alone leave no device.
 bool masks_leave_none(const LogSubject& subject, Hypothesis& index) {
   const Observation* lost = gpu_not_seen(subject);
@@ -55,21 +104,29 @@ bool masks_leave_none(const LogSubject& subject, Hypothesis& index) {
                                       "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
     const Mask mask = last_mask(subject, name);
     if (mask.line == nullptr || !mask.readable) continue;
-    const bool behind = name != "ROCR_VISIBLE_DEVICES" && rocr.line != nullptr && rocr.readable;
-    const std::size_t left = behind ? rocr.indices.size() : gpus_there(subject);
+    const auto [left, limit] = left_for(subject, name, rocr);
+    const bool behind = limit != nullptr && limit == rocr.line;
     const bool beyond = left > 0 && !mask.indices.empty() && mask.indices.front() >= left;
     if (!mask.indices.empty() && !beyond) continue;
     index.confidence = mask.indices.empty() ? 0.9 : behind ? 0.92 : 0.85;
-    index.title = mask.indices.empty()
-                      ? fmt::format("{} is empty, which hides every GPU", name)
-                      : fmt::format("{}={} names a GPU that does not exist: {} visible", name,
-                                    mask.line->value("devices"),
-                                    left == 1 ? "only number 0 is" : "fewer are");
+    index.title =
+        mask.indices.empty()
+            ? fmt::format("{} is empty, which hides every GPU", name)
+            : fmt::format("{}={} names a GPU that does not exist: {} visible", name,
+                          mask.indices.front(), left == 1 ? "only number 0 is" : "fewer are");
     if (behind) {
       index.reasons.push_back(fmt::format(
           "ROCR_VISIBLE_DEVICES leaves {}, which {} numbers from 0 again; {} is beyond that.", left,
           name, mask.indices.empty() ? "nothing" : std::to_string(mask.indices.front())));
-      index.evidence.push_back(show(subject, *rocr.line));
+      if (rocr.line != mask.line) index.evidence.push_back(show(subject, *rocr.line));
+    } else if (limit != nullptr) {
+      index.confidence = std::max(index.confidence, 0.88);
+      index.reasons.push_back(
+          fmt::format("The container was given {} of the GPUs. Inside, they are numbered from 0 "
+                      "again, whatever "
+                      "their numbers on the host.",
+                      left == 1 ? "one" : std::to_string(left)));
+      index.evidence.push_back(show(subject, *limit, "what the container is given"));
     }
     index.evidence.push_back(show(subject, *mask.line, "the mask"));
     index.evidence.push_back(show(subject, *lost));

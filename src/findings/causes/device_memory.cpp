@@ -227,6 +227,7 @@ void add_ram(const logs::Observations& log, DeviceMemory& memory) {
   }
   for (const Observation* one : log.of("ollama-host-memory")) {
     keep_first(memory.ram_available, amount_of(*one, "free"), *one);
+    keep_first(memory.ram, amount_of(*one, "total"), *one);
   }
   for (const Observation* one : log.of("amd-ttm-ram")) {
     if (const auto gib = number_of(*one, "gib")) {
@@ -265,7 +266,7 @@ void add_told_sizes(const logs::Observations& log, DeviceMemory& memory) {
 
 void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
   for (const char* id : {"ggml-memory", "ollama-memory", "comfy-memory", "torch-total-memory",
-                         "llama-device-memory", "llama-device-free"}) {
+                         "llama-device-memory", "llama-device-free", "memory-waited-for"}) {
     for (const Observation* one : log.of(id)) {
       keep_largest(memory.job_total, amount_of(*one, "total"), *one);
       keep_first(memory.job_free, amount_of(*one, "free"), *one);

@@ -73,9 +73,10 @@ bool groups_differ(const LogSubject& subject, Hypothesis& access) {
   access.evidence.push_back(show(subject, *node.line, "who may open /dev/kfd"));
   access.evidence.push_back(show(subject, *user.line, "the user's groups"));
   advise(subject, node.group, access);
-  access.confidence = gpu_not_seen(subject) != nullptr || subject.log.seen("kfd-refused")
-                          ? confidence::proven
-                          : 0.7;
+  // rocminfo creates its agents with what it reads through the node.
+  const bool is_felt = gpu_not_seen(subject) != nullptr || torch_sees_none(subject) != nullptr ||
+                       subject.log.seen("kfd-refused") || subject.log.seen("agent-not-created");
+  access.confidence = is_felt ? confidence::proven : 0.7;
   return true;
 }
 
@@ -311,7 +312,8 @@ constinit const CauseRule device_permission_cause = {
         "/sys still show the GPU, so it looks present until the runtime starts. Inside a container "
         "the groups are numbers of the host, and a rootless container does not map them.",
     .fix = "Join the groups and log in again. Give a container the host's group numbers.",
-    .explains = "gpu-hang crash-loop framework-bug missing-library app-bug device-index",
+    .explains =
+        "gpu-hang crash-loop framework-bug missing-library app-bug device-index gpu-unsupported",
     .find = find,
 };
 

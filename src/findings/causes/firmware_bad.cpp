@@ -4,6 +4,9 @@
 // enough: the log must show a failure.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+
 #include "findings/causes/causes.h"
 #include "findings/causes/contradiction.h"
 #include "findings/causes/crash_signs.h"
@@ -97,6 +100,42 @@ std::optional<Hypothesis> find_by_chip(const LogSubject& subject, const CrashSig
                "the kernel command line.")};
   bad.alternatives.push_back(
       {"gpu-hang", 0.4, "sudo grep MES /sys/kernel/debug/dri/*/amdgpu_firmware_info; uname -r"});
+  return bad;
+}
+
+// Chips on which saving compute waves (CWSR) hangs the scheduler firmware whatever its version, as
+// many report and amdgpu.cwsr_enable=0 ends: legacy#6386, legacy#6512, legacy#6658, with Linux 6.18
+// and 7.0 and linux-firmware of June 2026.
+constexpr std::string_view chips_with_cwsr_hangs[] = {"gfx1103"};
+
+std::optional<Hypothesis> find_wave_saving(const LogSubject& subject, const CrashSigns& signs) {
+  const facts::ModuleOption* option = subject.scene.machine.option("amdgpu", "cwsr_enable");
+  if (option != nullptr && option->value == "0") return std::nullopt;
+  // The firmware itself stops, over a queue of a compute job; a ring that stood still before it is
+  // another story.
+  const logs::Observation* silent = subject.log.first("mes-timeout");
+  const logs::Observation* queue = subject.log.first("queue-not-removed");
+  if (silent == nullptr || queue == nullptr) return std::nullopt;
+  if (signs.stopped != nullptr && is_before(*signs.stopped, *silent)) return std::nullopt;
+  const std::string gfx = subject.scene.gfx();
+  if (std::find(std::begin(chips_with_cwsr_hangs), std::end(chips_with_cwsr_hangs), gfx) ==
+      std::end(chips_with_cwsr_hangs)) {
+    return std::nullopt;
+  }
+  Hypothesis bad;
+  bad.confidence = 0.6;
+  bad.title = fmt::format("The scheduler firmware of {} hangs while it saves a job's waves",
+                          gpu_of(subject.scene));
+  bad.reasons = {
+      "Where the driver takes a queue away, the firmware has to save the waves that run in it "
+      "(CWSR). On this chip it is known to stop there, with firmware as new as that of June 2026.",
+      "The log does not show what the firmware was doing, so this is not proven."};
+  bad.evidence = {show(subject, *silent, logs::describe(*silent)),
+                  show(subject, *queue, logs::describe(*queue))};
+  bad.fix = {sentence("Add amdgpu.cwsr_enable=0 to the kernel command line, and reboot. A long job "
+                      "then keeps the GPU from others until it ends."),
+             look("cat /sys/module/amdgpu/parameters/cwsr_enable", "(must print 0 then)")};
+  bad.alternatives = {{"gpu-hang", 0.35, "the same job with amdgpu.cwsr_enable=0"}};
   return bad;
 }
 
@@ -196,6 +235,7 @@ std::optional<Hypothesis> find_any(const LogSubject& subject) {
     if (auto known = find_known(subject, signs, *signs.of_gpu())) return known;
     if (auto shadowed = find_shadowed(subject, signs)) return shadowed;
     if (auto usual = find_by_chip(subject, signs)) return usual;
+    if (auto saving = find_wave_saving(subject, signs)) return saving;
   } else if (const auto* died = subject.log.first("gpu-crash");
              died != nullptr && subject.log.seen("mes-firmware")) {
     // A person tells in own words that it faults or hangs.

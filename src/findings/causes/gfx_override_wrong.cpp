@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "findings/causes/access.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/gpu_code.h"
 #include "findings/causes/recovery.h"
@@ -104,9 +105,78 @@ std::optional<Hypothesis> find_disguised(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// The runtime asks whether the variable is there, not whether it says anything; it cannot read ""
+// as a target, and lists no GPU (ROCm/ROCR-Runtime#354).
+std::optional<Hypothesis> find_empty(const LogSubject& subject) {
+  const Observation* empty = subject.log.first("override-empty");
+  const Observation* lost = gpu_not_seen(subject);
+  if (lost == nullptr) lost = torch_sees_none(subject);
+  if (empty == nullptr || lost == nullptr) return std::nullopt;
+  Hypothesis wrong;
+  wrong.confidence = 0.85;
+  wrong.title = "HSA_OVERRIDE_GFX_VERSION is set, but empty";
+  wrong.reasons = {
+      "An empty value is not the same as none: the runtime tries to read it as a target, fails, "
+      "and "
+      "lists no GPU.",
+      "${NAME:-} in a compose file, and docker run -e NAME without a value, set it so."};
+  wrong.evidence = {show(subject, *empty, "set to nothing"),
+                    show(subject, *lost, logs::describe(*lost))};
+  wrong.fix = {command("unset HSA_OVERRIDE_GFX_VERSION",
+                       "(in compose files remove the line; it cannot be left empty)")};
+  return wrong;
+}
+
+// One override holds for every GPU. A card that it suits may need it, and another one then runs
+// code that it cannot.
+std::optional<Hypothesis> find_for_another_card(const LogSubject& subject) {
+  const facts::Setting* setting = subject.scene.setting("HSA_OVERRIDE_GFX_VERSION");
+  const auto named =
+      setting != nullptr ? knowledge::target_of_override(setting->value) : std::nullopt;
+  if (!named) return std::nullopt;
+  const SceneGpu *victim = nullptr, *suited = nullptr;
+  std::optional<knowledge::Override> harm;
+  for (const SceneGpu& gpu : subject.scene.gpus) {
+    const auto* target = subject.tables.target(gpu.gfx);
+    if (target == nullptr || gpu.integrated.value_or(false)) continue;
+    const auto judged = knowledge::judge_override(*target, setting->value);
+    if (gpu.gfx == *named || (judged && judged->risk != Risk::dangerous)) suited = &gpu;
+    if (gpu.gfx == *named || !judged || judged->risk != Risk::dangerous) continue;
+    victim = &gpu;
+    harm = judged;
+  }
+  const Observation* symptom = symptom_of(subject);
+  if (symptom == nullptr) {
+    symptom = subject.log.first_of(
+        {"hw-exception", "memory-access-fault", "hsa-exception", "ring-timeout", "gpu-reset"});
+  }
+  if (victim == nullptr || suited == nullptr || symptom == nullptr) return std::nullopt;
+  Hypothesis wrong;
+  wrong.confidence = 0.8;
+  wrong.title =
+      fmt::format("HSA_OVERRIDE_GFX_VERSION={} suits {}, and {} gets it too", setting->value,
+                  describe_gpu(subject, suited->gfx), describe_gpu(subject, victim->gfx));
+  wrong.reasons = {"The variable holds for all GPUs of the process.",
+                   fmt::format("On {}: {}.", victim->gfx, harm->why)};
+  wrong.evidence = {
+      show(subject, *symptom, logs::describe(*symptom)),
+      {setting->source.path, setting->source.line, setting->source.text, "for all GPUs"}};
+  wrong.fix = {
+      sentence(fmt::format("Set it for one GPU: HSA_OVERRIDE_GFX_VERSION_N={} with N as the GPU's "
+                           "number in rocminfo's order from 0 (ROCm 6.4 and later), and unset "
+                           "HSA_OVERRIDE_GFX_VERSION.",
+                           setting->value)),
+      sentence("Or run one process for each card: the override and HIP_VISIBLE_DEVICES for the "
+               "card that needs it, neither for the other.")};
+  wrong.alternatives = {{"gpu-hang", 0.15, "the same job with the variable unset"}};
+  return wrong;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
+  if (auto other = find_for_another_card(subject)) return other;
   const auto forced = find_override(subject);
   if (!forced) {
+    if (auto empty = find_empty(subject)) return empty;
     auto refused = find_refused(subject);
     return refused ? refused : find_disguised(subject);
   }

@@ -114,8 +114,9 @@ void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) 
   }
 }
 
-// PyTorch's wheels never had code for the card, nothing stands in for it, and the process dies of a
-// wrong memory access at its first work: older runtimes end so where no code is found.
+// PyTorch's wheels never had code for the card, or had none yet, nothing stands in for it, and the
+// process dies of a wrong memory access at its first work: older runtimes end so where no code is
+// found.
 std::optional<Hypothesis> find_silent_end(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   const logs::Observation* died = log.first_of({"segfault", "aborted"});
@@ -125,16 +126,23 @@ std::optional<Hypothesis> find_silent_end(const LogSubject& subject) {
   if (died == nullptr || target == nullptr || !of_torch) return std::nullopt;
   const bool worked = log.any_of({"training-step", "prompt-executed", "tensor-on-gpu"});
   const bool other_sign = find_crash_signs(log).of_gpu() != nullptr || log.seen("crash-frame");
-  if (worked || other_sign || target->torch != knowledge::TorchWheels::none) return std::nullopt;
+  // A wheel that is older than the card has no code for it either.
+  const bool too_old = subject.scene.torch_rocm && predates_target(subject.scene, target);
+  if (worked || other_sign || (target->torch != knowledge::TorchWheels::none && !too_old)) {
+    return std::nullopt;
+  }
   if (subject.scene.setting("HSA_OVERRIDE_GFX_VERSION") != nullptr) return std::nullopt;
   if (dropped_target(subject, target->gfx) != nullptr) return std::nullopt;
   NoCode code;
   code.seen = died;
   code.gfx = target->gfx;
   Hypothesis missing;
-  missing.confidence = 0.5;
+  missing.confidence = too_old ? 0.65 : 0.5;
   missing.title =
-      fmt::format("PyTorch's wheels have no code for {}", describe_gpu(subject, target->gfx));
+      too_old
+          ? fmt::format("PyTorch's wheel for ROCm {} is older than {}", *subject.scene.torch_rocm,
+                        describe_gpu(subject, target->gfx))
+          : fmt::format("PyTorch's wheels have no code for {}", describe_gpu(subject, target->gfx));
   missing.reasons = {
       "Without code for the GPU the first kernel cannot start. Some releases of the runtime then "
       "end the process without a message.",

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "facts/kernel_text.h"
+#include "findings/causes/code_refusal.h"
 #include "findings/causes/control_run.h"
 #include "findings/causes/libraries.h"
 #include "findings/scene_text.h"
@@ -74,6 +75,24 @@ bool kernels_come_apart(const Scene& scene) {
   return release && std::pair((*release)[0], (*release)[1]) >= std::pair(7U, 9U);
 }
 
+}  // namespace
+
+bool looks_in_wrong_folder(const LogSubject& subject, const Observation& seen) {
+  static const RE2 whole_library(R"(TensileLibrary\.(?:dat|yaml)\W{0,3}\s*No such file)");
+  const Target* target = subject.tables.target(subject.scene.gfx());
+  const bool is_brought = target != nullptr &&
+                          support_of(*target) == knowledge::Support::official &&
+                          !is_before_first(subject.scene, target);
+  // A bundle may have left the target out; a list of what there is would show it.
+  const bool is_bundle = seen.text.find("-packages") != std::string::npos ||
+                         seen.text.find('\\') != std::string::npos ||
+                         seen.text.find("_MEI") != std::string::npos;
+  return is_brought && !is_bundle && seen.value("gfx").empty() &&
+         RE2::PartialMatch(seen.text, whole_library) && listed_targets(seen).empty();
+}
+
+namespace {
+
 // How much a line tells by itself; it tells more if its target is one that nobody builds for.
 double weigh(const LogSubject& subject, const NoCode& found) {
   const std::string& id = found.seen->id();
@@ -81,6 +100,7 @@ double weigh(const LogSubject& subject, const NoCode& found) {
   if (!found.built_for.empty() && !found.gfx.empty()) return 0.93;
   if (id == "tensile-missing") {
     if (has_no_kernels_at_all(*found.seen)) return 0.3;
+    if (looks_in_wrong_folder(subject, *found.seen)) return 0.3;
     // A file that every build has and that still cannot be loaded is one of another release.
     const bool unread = found.seen->value("error").empty();
     // Windows's HIP SDK carries fewer targets than Linux's packages.
@@ -98,6 +118,7 @@ double weigh(const LogSubject& subject, const NoCode& found) {
   if (found.names_target && may_be_another_reason) return 0.6;
   if (found.names_target) return id == "target-refused" ? 0.82 : 0.9;
   if (id == "attention-supports-only") return 0.75;
+  if (id == "source-lacks-target") return 0.7;
   if (is_before_first(subject.scene, target) && id != "ollama-device-left-out") return 0.88;
   const bool rare = target != nullptr && !is_carried_today(target);
   if (id == "ollama-device-left-out") return rare ? 0.5 : 0.3;
@@ -117,18 +138,21 @@ bool is_bystander(const LogSubject& subject, const std::string& gfx) {
 }
 
 std::optional<NoCode> read(const LogSubject& subject, const Observation& seen) {
+  if (is_denied(seen)) return std::nullopt;
   NoCode found;
   found.seen = &seen;
   // The compiler, PyTorch itself and rocBLAS are no add-ons.
   const bool of_base = !seen.value("asked2").empty() || !seen.value("asked4").empty() ||
                        !seen.value("asked5").empty();
-  found.add_on =
-      (seen.id() == "target-refused" && !of_base) || seen.id() == "attention-supports-only";
+  found.add_on = (seen.id() == "target-refused" && !of_base) ||
+                 seen.id() == "attention-supports-only" || seen.id() == "source-lacks-target";
+  if (seen.id() == "source-lacks-target") found.gfx = compiled_target(subject, seen);
   for (const char* name : {"gfx", "asked", "asked2", "asked3", "asked4", "asked5"}) {
     const auto named = targets_in(seen.value(name));
     if (!named.empty() && found.gfx.empty()) found.gfx = named.front();
   }
   found.names_target = !found.gfx.empty();
+  if (found.gfx == "gfx000") return std::nullopt;  // KFD's name for a processor.
   if (found.gfx.empty()) found.gfx = subject.scene.gfx();
   if (found.names_target && is_bystander(subject, found.gfx)) return std::nullopt;
   found.built_for = listed_targets(seen);
@@ -287,13 +311,17 @@ bool fails_without_override(const LogSubject& subject) {
 
 }  // namespace
 
+bool predates_target(const Scene& scene, const Target* target) {
+  return is_before_first(scene, target);
+}
+
 std::optional<NoCode> find_no_code(const LogSubject& subject) {
   std::optional<NoCode> best;
   for (const char* id :
        {"tensile-missing", "device-dropped-for-target", "ollama-target-listed",
         "ollama-target-refused", "ollama-target-removed", "tensorflow-target-ignored",
         "no-binary-for-gpu", "invalid-device-function", "invalid-kernel-image", "target-refused",
-        "attention-supports-only", "ollama-device-left-out"}) {
+        "attention-supports-only", "source-lacks-target", "ollama-device-left-out"}) {
     for (const Observation* seen : subject.log.of(id)) {
       const auto found = read(subject, *seen);
       if (found && (!best || found->confidence > best->confidence)) best = found;

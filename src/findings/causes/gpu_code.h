@@ -26,6 +26,14 @@ struct NoCode {
 // target.
 std::optional<NoCode> find_no_code(const LogSubject& subject);
 
+// Whether the release in use is older than the first one with code for the target. False if either
+// is unknown, or the target is nullptr.
+bool predates_target(const Scene& scene, const knowledge::Target* target);
+
+// Whether rocBLAS finds no library of kernels at all where it looks, although every release brings
+// the code of this GPU: it looks in another folder than the one that the package filled.
+bool looks_in_wrong_folder(const LogSubject& subject, const logs::Observation& seen);
+
 // The HSA_OVERRIDE_GFX_VERSION that is in force, and what it does to this machine's GPU.
 struct OverrideInForce {
   std::string value;  // "10.3.0"

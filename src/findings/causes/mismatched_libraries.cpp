@@ -196,6 +196,40 @@ std::optional<Hypothesis> find_two_copies(const LogSubject& subject) {
   return std::nullopt;
 }
 
+bool is_of_wheel(std::string_view folder) {
+  return folder.find("-packages/") != std::string_view::npos;
+}
+
+// A process that died has the runtime of one installation above the runtime of another: a wheel's
+// HIP calls the system's HSA.
+std::optional<Hypothesis> find_mixed_runtime(const LogSubject& subject) {
+  const Observation* died = subject.log.first_of({"segfault", "aborted", "rocm-crash-frame"});
+  if (died == nullptr) return std::nullopt;
+  const Observation *of_wheel = nullptr, *of_system = nullptr;
+  for (const Observation* one : subject.log.of("library-in-process")) {
+    const std::string_view library = one->value("library");
+    const bool is_runtime = library == "amdhip64" || library == "hsa-runtime64" ||
+                            library == "amd_comgr" || library == "hiprtc";
+    if (!is_runtime) continue;
+    const Observation*& place = is_of_wheel(one->value("folder")) ? of_wheel : of_system;
+    if (place == nullptr) place = one;
+  }
+  if (of_wheel == nullptr || of_system == nullptr) return std::nullopt;
+  Hypothesis mismatch = make_mismatch(subject, *of_system);
+  mismatch.confidence = 0.78;
+  mismatch.title = fmt::format("The wheel's lib{} runs on lib{} of another installation",
+                               of_wheel->value("library"), of_system->value("library"));
+  mismatch.reasons.emplace_back(
+      "A wheel for ROCm brings its whole runtime. Here one part of it comes from a folder of the "
+      "system, so two releases of ROCm are mixed in one process.");
+  mismatch.evidence.push_back(show(subject, *of_wheel, logs::describe(*of_wheel)));
+  mismatch.fix.insert(
+      mismatch.fix.begin(),
+      sentence("Take the system's ROCm out of LD_LIBRARY_PATH and LD_PRELOAD for this program, or "
+               "install the wheel that was built for the system's release."));
+  return mismatch;
+}
+
 }  // namespace
 
 std::optional<Hypothesis> find_mismatched_library(const LogSubject& subject) {
@@ -209,6 +243,7 @@ std::optional<Hypothesis> find_mismatched_library(const LogSubject& subject) {
   }
   take_surer(find_lent_library(subject), best);
   take_surer(find_two_copies(subject), best);
+  take_surer(find_mixed_runtime(subject), best);
   take_surer(find_other_release(subject), best);
   return best;
 }

@@ -6,8 +6,10 @@
 
 #include "base/text.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/gpu_code.h"
 #include "findings/causes/libraries.h"
 #include "findings/causes/program_flow.h"
+#include "findings/causes/raised_in.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -97,6 +99,9 @@ std::optional<Hypothesis> find_module(const LogSubject& subject) {
     const std::string module(seen->value("module"));
     const std::string top(split(module, '.').front());
     if (top == "torchao" && top != module) continue;
+    // A part of PyTorch's own extension, which a build either has or not: no package brings it.
+    if (module.starts_with("torch._C.") && imports_undemanded(subject.log, *seen) != nullptr)
+      continue;
     const bool whole = module == top;
     const bool known = is_known_module(top);
     Hypothesis missing = make(subject, *seen,
@@ -233,6 +238,27 @@ std::optional<Hypothesis> find_kernel_folder(const LogSubject& subject) {
   return missing;
 }
 
+// rocBLAS looks for its kernels beside the path by which it was loaded. A link or an old folder in
+// LD_LIBRARY_PATH makes that another place than the one with the files.
+std::optional<Hypothesis> find_displaced_kernels(const LogSubject& subject) {
+  const Observation* seen = subject.log.first("tensile-missing");
+  if (seen == nullptr || !looks_in_wrong_folder(subject, *seen)) return std::nullopt;
+  Hypothesis missing =
+      make(subject, *seen, 0.75, "rocBLAS looks for its kernels in a wrong folder");
+  missing.reasons.emplace_back(
+      "Every release of rocBLAS brings kernels for this GPU. It looks for them beside the path by "
+      "which it was loaded, and nothing is there.");
+  missing.fix = {sentence_with("See where they are",
+                               "find / -name 'TensileLibrary*.dat' 2>/dev/null | head -3"),
+                 sentence_with("Name that folder",
+                               "export ROCBLAS_TENSILE_LIBPATH=/opt/rocm/lib/rocblas/library"),
+                 sentence("Take folders of old releases, such as /opt/rocm/rocblas/lib, out of "
+                          "LD_LIBRARY_PATH.")};
+  missing.alternatives = {
+      {"gfx-target-missing", 0.2, "ls /opt/rocm/lib/rocblas/library | grep gfx"}};
+  return missing;
+}
+
 std::optional<Hypothesis> find_other(const LogSubject& subject) {
   for (const Observation* seen : subject.log.of("symbol-version-missing")) {
     const auto version = seen->value("version");
@@ -340,8 +366,9 @@ std::optional<Hypothesis> find_tool(const LogSubject& subject) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
-  for (auto* search : {find_library, find_module, find_platform_module, find_unnamed,
-                       find_runtime_part, find_kernel_folder, find_other, find_header, find_tool}) {
+  for (auto* search :
+       {find_library, find_module, find_platform_module, find_unnamed, find_runtime_part,
+        find_kernel_folder, find_displaced_kernels, find_other, find_header, find_tool}) {
     auto found = search(subject);
     if (found && (!best || found->confidence > best->confidence)) best = std::move(found);
   }

@@ -47,6 +47,23 @@ std::uint64_t newest_for_rocm(const std::string& release) {
   return 13;
 }
 
+// The newest minor version of Python for what AMD's own folders and PyPI have of other packages:
+// rocm.docs.amd.com, "Installing TensorFlow for ROCm", and repo.radeon.com/rocm/manylinux. Up to
+// ROCm 6.2 there are wheels for 3.10 (TensorFlow: also 3.9), from 6.3 on for 3.10 and 3.12. PyPI
+// has TensorFlow up to ROCm 6.0, for 3.10 and, since 2024, for 3.11
+// (ROCm/tensorflow-upstream#2146). Certain for PyPI and for ROCm 6.2; the ranges of AMD's later
+// folders were not looked up one by one.
+std::uint64_t newest_of(std::string_view package, std::string_view index,
+                        const std::string& release) {
+  const bool of_amd = index.find("repo.radeon.com") != std::string_view::npos;
+  const bool of_pypi = index.empty() || index.find("pypi.org") != std::string_view::npos;
+  if (of_pypi && package == "tensorflow-rocm") return 10;
+  const auto version = facts::parse_kernel_version(release);
+  if (!of_amd || !version) return newest_for_rocm(release);
+  const auto at = std::pair((*version)[0], (*version)[1]);
+  return at < std::pair(6U, 3U) ? 10 : at < std::pair(7U, 1U) ? 12 : 13;
+}
+
 // Returns 6.1 for "…/whl/rocm6.1".
 std::string rocm_of_index(std::string_view index) {
   const std::size_t at = index.rfind("rocm");
@@ -81,6 +98,14 @@ const Observation* other_wheel(const LogSubject& subject, std::string_view packa
   return other;
 }
 
+bool names_wheel_for(const LogSubject& subject, std::string_view package, std::uint64_t minor) {
+  const auto wheels = subject.log.of("wheel-named");
+  return std::any_of(wheels.begin(), wheels.end(), [&](const Observation* wheel) {
+    return normalized(wheel->value("name")) == normalized(package) &&
+           parse_u64(wheel->value("minor")) == minor;
+  });
+}
+
 Judged judge_search(const LogSubject& subject, const Observation& seen) {
   std::string package(seen.value("package"));
   if (package.empty()) package = seen.value("wanted");
@@ -92,7 +117,8 @@ Judged judge_search(const LogSubject& subject, const Observation& seen) {
   const Observation* index = subject.log.first("pip-index");
   std::string release = index != nullptr ? rocm_of_index(index->value("index")) : "";
   if (release.empty()) release = rocm_of_index(seen.value("asked"));
-  judged.newest = newest_for_rocm(release);
+  judged.newest =
+      newest_of(normalized(package), index != nullptr ? index->value("index") : "", release);
   const bool none = seen.value("versions").empty() || seen.value("versions") == "none";
   const auto minor = subject.scene.python ? minor_of(*subject.scene.python) : std::nullopt;
   if (!minor) {
@@ -105,7 +131,7 @@ Judged judge_search(const LogSubject& subject, const Observation& seen) {
     judged.reason =
         fmt::format("The log names a wheel of {} for Python 3.{}, and this is Python {}.", package,
                     judged.newest, *subject.scene.python);
-  } else if (*minor > judged.newest) {
+  } else if (*minor > judged.newest && !names_wheel_for(subject, package, *minor)) {
     judged.confidence = none ? 0.9 : 0.75;
     judged.reason =
         fmt::format("That index has wheels of {} for Python up to 3.{}, and this is Python {}.",

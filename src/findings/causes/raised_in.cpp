@@ -74,6 +74,26 @@ RaisedIn raised_in(const logs::Observations& log, const Observation& error) {
   return raised;
 }
 
+const Observation* imports_undemanded(const logs::Observations& log, const Observation& error) {
+  static const RE2 of_torch(R"(packages/torch/)");
+  static const RE2 installed(R"((?:site|dist)-packages/)");
+  static const RE2 of_python(R"(^<frozen |/lib(?:64)?/python3|/Lib/|/importlib/)");
+  constexpr std::uint64_t longest_traceback = 80;
+  const std::vector<const Observation*> frames = frames_of(log);
+  for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
+    const bool before = (*frame)->log == error.log && (*frame)->line < error.line;
+    if (!before || error.line - (*frame)->line > longest_traceback) continue;
+    std::string path((*frame)->value("path"));
+    std::replace(path.begin(), path.end(), '\\', '/');
+    if (RE2::PartialMatch(path, of_torch)) continue;
+    const bool is_installed = RE2::PartialMatch(path, installed);
+    if (!is_installed && RE2::PartialMatch(path, of_python)) continue;
+    // A framework for several GPUs needs it indeed.
+    return is_installed && owner_of_path(path) == CodeOwner::library ? *frame : nullptr;
+  }
+  return nullptr;
+}
+
 const Observation* lookup_cut_off(const logs::Observations& log) {
   const std::vector<const Observation*> frames = frames_of(log);
   if (frames.size() < 2) return nullptr;

@@ -27,6 +27,12 @@ const logs::Observation* lookup_cut_off(const logs::Observations& log);
 
 CodeOwner owner_of_path(std::string_view path);
 
+// The frame of a library's own module, neither PyTorch's nor Python's, that asked for what is
+// missing: it imports it at its own import, whatever the program needs. nullptr if the program
+// itself did.
+const logs::Observation* imports_undemanded(const logs::Observations& log,
+                                            const logs::Observation& error);
+
 // Whether the error is a call with arguments that the callee does not take, a mistake of the
 // caller.
 bool is_wrong_call(const logs::Observation& error);

@@ -172,6 +172,32 @@ std::optional<Hypothesis> find_crash_inside(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// rocBLAS chose a kernel that its own checks then refuse: no program can cause that. ROCm 6.2's
+// half-precision products did so on gfx908 (ROCm/Tensile#2044).
+std::optional<Hypothesis> find_refused_kernel(const LogSubject& subject) {
+  const Observation* threw = subject.log.first("tensile-threw");
+  if (threw == nullptr) return std::nullopt;
+  const facts::Text& rocm = rocm_of(subject.scene);
+  const Observation* told = subject.log.first("release-arrived");
+  Hypothesis regression;
+  regression.confidence = rocm && rocm->starts_with("6.2") ? 0.75 : told != nullptr ? 0.7 : 0.5;
+  regression.title = rocm ? fmt::format("rocBLAS of ROCm {} refuses a kernel of its own", *rocm)
+                          : "This release of rocBLAS refuses a kernel of its own";
+  regression.reasons = {
+      "rocBLAS found a kernel for the product, and its library of kernels then did not accept the "
+      "call. Both are of ROCm; the program and the GPU are not at fault."};
+  regression.evidence = {show(subject, *threw, logs::describe(*threw))};
+  if (told != nullptr) regression.evidence.push_back(show(subject, *told));
+  if (rocm) regression.evidence.push_back(show(rocm, "the release in use"));
+  regression.fix = {
+      sentence("Use another release of ROCm's packages, the one before this one or a newer one."),
+      sentence("Until then, let the program use its own kernels: for llama.cpp and koboldcpp "
+               "-DGGML_CUDA_FORCE_MMQ=ON, or a Vulkan build.")};
+  regression.alternatives = {
+      {"framework-bug", 0.25, "rocblas-bench -f gemm -r h -m 256 -n 256 -k 64"}};
+  return regression;
+}
+
 // What a comparison shows, in words.
 struct Shown {
   double confidence = 0;
@@ -259,6 +285,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (known && is_clear) return joined(*std::move(known), *std::move(compared));
   if (is_clear) return compared;
   if (known) return known;
+  if (auto refused = find_refused_kernel(subject)) return refused;
   if (auto crashed = find_nightly(subject)) return crashed;
   if (failure == nullptr) {
     if (!compared) compared = compare_memory_of_releases(subject);

@@ -53,7 +53,10 @@ const Observation* fails_to_import(const LogSubject& subject) {
       usual = usual || error->value("type") == type;
     }
     const Observation* frame = usual ? find_frame(subject, *error) : nullptr;
-    if (frame != nullptr && frame->value("function") == "<module>") return error;
+    if (frame == nullptr) continue;
+    // IPython names no function for a module's own lines.
+    const std::string_view function = frame->value("function");
+    if (function == "<module>" || function.empty()) return error;
   }
   return nullptr;
 }

@@ -211,6 +211,18 @@ bool prints_nonsense(const Observation& command) {
                      [](const std::string& line) { return RE2::PartialMatch(line, endless); });
 }
 
+// The status that "echo $?" printed below the command.
+std::optional<std::uint64_t> exit_status(const Observation& command) {
+  static const RE2 status(
+      R"((?i)^\s*(?:rc|ret|exit(?:[ _-]?(?:code|status))?|status)?\s*[=:]?\s*(\d{1,3})\s*$)");
+  if (command.text.find("$?") == std::string::npos) return std::nullopt;
+  for (const std::string& line : command.output) {
+    std::uint64_t number = 0;
+    if (RE2::FullMatch(line, status, &number)) return number;
+  }
+  return std::nullopt;
+}
+
 // Fills in what came of a run, of which the lines before `end` tell.
 void read_outcome(const Observations& log, std::uint64_t end, TypedRun& run) {
   const std::string_view answer = answer_to(log, *run.command);
@@ -224,6 +236,11 @@ void read_outcome(const Observations& log, std::uint64_t end, TypedRun& run) {
       if (earlier && tells_its_kind(one)) run.failure = &one;
     }
     went_on = went_on || one.signature->role == Role::progress;
+  }
+  if (const auto status = exit_status(*run.command)) {
+    went_on = went_on || *status == 0;
+    failed = failed || *status != 0;
+    if (*status != 0 && run.failure == nullptr) run.failure = run.command;
   }
   if (!failed && prints_nonsense(*run.command)) {
     failed = true;
@@ -271,7 +288,9 @@ TypedRun read_command(std::string_view typed, ShellSettings& exported) {
   TypedRun last;
   for (const std::string_view part : split_commands(behind_the_prompt(typed))) {
     TypedRun run = read_one(part, exported);
-    if (!run.program.empty()) last = std::move(run);
+    // "CMD; echo rc=$?" is a run of CMD.
+    const bool only_tells = run.program == "echo" || run.program.starts_with("echo ");
+    if (!run.program.empty() && (last.program.empty() || !only_tells)) last = std::move(run);
   }
   return last;
 }

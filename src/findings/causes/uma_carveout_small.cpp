@@ -2,6 +2,7 @@
 // uma-carveout-small: on an APU the program sees or gets only the BIOS carve-out. Kernels before
 // 6.10 give hipMalloc nothing else, and some programs read nothing else.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include "base/text.h"
 #include "facts/kernel_text.h"
@@ -19,10 +20,23 @@ bool takes_system_memory(const Scene& scene) {
   return version && *version >= facts::KernelVersion{6, 10, 0};
 }
 
+// Whether a server keeps a part of the model from the GPU, because it counts less than the model
+// needs, although the machine has several times as much RAM.
+bool keeps_layers_back(const LogSubject& subject, const ApuPool& pool) {
+  static const RE2 layers(R"(layers\.model=(\d+) layers\.offload=(\d+))");
+  if (!pool.limit || !pool.ram || part_of(*pool.limit, *pool.ram) > 0.3) return false;
+  for (const logs::Observation* plan : subject.log.of("ollama-plan")) {
+    std::uint64_t all = 0, on_gpu = 0;
+    if (RE2::PartialMatch(plan->text, layers, &all, &on_gpu) && on_gpu < all) return true;
+  }
+  return false;
+}
+
 double sure_of(const LogSubject& subject, const ApuPool& pool) {
   if (subject.log.seen("ollama-igpu-skipped")) return 0.85;
-  const bool failed =
-      pool.failure != nullptr || subject.log.any_of({"ollama-no-fit", "ollama-low-vram"});
+  if (pool.limit && *pool.limit <= 4_GiB && keeps_layers_back(subject, pool)) return 0.8;
+  const bool failed = pool.failure != nullptr ||
+                      subject.log.any_of({"ollama-no-fit", "ollama-low-vram", "memory-not-freed"});
   // Nothing tells what the job may get; a small carve-out that is known is then the likelier limit.
   if (failed && !pool.limit && !pool.pages_limit && pool.carve_out && *pool.carve_out <= 4_GiB) {
     return takes_system_memory(subject.scene) ? 0.3 : 0.6;

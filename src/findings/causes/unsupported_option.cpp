@@ -98,6 +98,26 @@ const facts::Setting* switch_for(const LogSubject& subject, const Observation& r
   return nullptr;
 }
 
+// PyTorch takes hipBLAS instead, and says so each time; the variable that asks for hipBLASLt is
+// set.
+std::optional<Hypothesis> find_overridden(const LogSubject& subject) {
+  const Observation* seen = subject.log.first("hipblaslt-fallback");
+  const facts::Setting* setting = subject.scene.setting("TORCH_BLAS_PREFER_HIPBLASLT");
+  if (seen == nullptr || setting == nullptr || !is_on(setting->value)) return std::nullopt;
+  Hypothesis option;
+  option.confidence = 0.76;
+  option.title = "TORCH_BLAS_PREFER_HIPBLASLT asks for hipBLASLt, which PyTorch refuses here";
+  option.reasons = {
+      "PyTorch has a list of GPUs for hipBLASLt, and this one is not in it. It takes hipBLAS "
+      "instead, so the job works, without what the variable was set for."};
+  option.evidence = {
+      show(subject, *seen, logs::describe(*seen)),
+      {setting->source.path, setting->source.line, setting->source.text, "what asks for it"}};
+  option.fix = {command("unset TORCH_BLAS_PREFER_HIPBLASLT"),
+                sentence("Or use a PyTorch whose list has the GPU.")};
+  return option;
+}
+
 // An add-on says that it has no kernels for this GPU, and a variable asks for the add-on.
 std::optional<Hypothesis> find_switched_on(const LogSubject& subject) {
   for (const char* id : {"target-refused", "attention-supports-only"}) {
@@ -146,6 +166,7 @@ double sure_of(const LogSubject& subject, const Form& form) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best = find_expandable(subject);
+  if (auto refused = find_overridden(subject)) best = std::move(refused);
   if (auto forced = find_switched_on(subject)) best = std::move(forced);
   auto aiter = find_aiter(subject);
   if (aiter && (!best || aiter->confidence > best->confidence)) best = std::move(aiter);

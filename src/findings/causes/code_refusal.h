@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who refused code for a GPU, and whether anybody did: read off the line and its neighbours.
+#pragma once
+
+#include <string>
+
+#include "findings/causes/cause_rule.h"
+
+namespace headroom::findings {
+
+// Whether a person says that it is not this error: "this is not hipErrorInvalidDeviceFunction".
+bool is_denied(const logs::Observation& seen);
+
+// What a compiler refused was compiled for the target that it names next, or the last one before;
+// empty if it names none.
+std::string compiled_target(const LogSubject& subject, const logs::Observation& seen);
+
+}  // namespace headroom::findings
