@@ -11,8 +11,8 @@ namespace headroom::findings {
 // Whether a person says that it is not this error: "this is not hipErrorInvalidDeviceFunction".
 bool is_denied(const logs::Observation& seen);
 
-// What a compiler refused was compiled for the target that it names next, or the last one before;
-// empty if it names none.
+// The target for which a compiler refused code: the one that it names next, or else the last one
+// before. Empty if it names none.
 std::string compiled_target(const LogSubject& subject, const logs::Observation& seen);
 
 }  // namespace headroom::findings
