@@ -7,6 +7,17 @@ namespace {
 
 using testing::amd, testing::died, testing::expect, testing::fault, testing::Form, testing::hang;
 
+// No driver had a release 0: such numbers are the program's, whatever was named last.
+TEST(ToldReleaseForms, releases_of_a_program_below_the_driver_s) {
+  const Form forms[] = {
+      {fault +
+           "Starting with Ollama version 0.11.5 it crashes.\n- **Driver:** AMD Adrenalin 25.8.1\n"
+           "| 0.11.4 | Works | stable |\n| 0.11.5 | Fails | crash |\n",
+       "framework-bug"},
+  };
+  expect(forms);
+}
+
 TEST(ToldReleaseForms, releases_of_rocm) {
   const Form forms[] = {
       {fault + "This only started after I moved from ROCm 6.3 to 6.4.\n", "rocm-regression"},

@@ -147,6 +147,8 @@ class Reader {
       if (words[i].kind == Kind::component) return words[i].component;
     }
     const auto own = component_of(words[at]);
+    // No driver, kernel or ROCm had a release 0.
+    if (own == Component::program && last_ == Component::driver) return own;
     if (own && (!last_ || last_ == Component::rocm)) return own;
     if (last_) return last_;
     return is_default_ && words[at].kind != Kind::version ? std::nullopt : only_;
