@@ -114,7 +114,7 @@ void CommandOptions::add_to(CLI::App& command) {
   add("--ranks", ranks,
       "Start it N times, once for each GPU, with the environment of torchrun; torch.distributed "
       "averages gradients through shared memory, without RCCL (default: 1). With auto, as many as "
-      "there are GPUs",
+      "there are GPUs. A job of headroom's own trainer is shared by N processes",
       "N|auto");
   add("--lost-rank", lost_rank,
       "With --ranks: if a rank fails, stop the others (the default), or continue without it",

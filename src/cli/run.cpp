@@ -49,6 +49,13 @@ std::string first_typed(const CLI::App& command, const std::vector<std::string>&
 
 const std::vector<std::string> training_only = {"--trace", "--resume", "--allow-change"};
 
+// Of the options of a command, those that a job of headroom's own trainer has not.
+std::vector<std::string> command_only() {
+  std::vector<std::string> names = CommandOptions::names();
+  std::erase_if(names, [](const auto& name) { return name == "--ranks" || name == "--lost-rank"; });
+  return names;
+}
+
 int refuse(const Context& context, std::string message, std::string next) {
   return print_error(context, {Errc::invalid, "run: " + std::move(message), std::move(next)},
                      exit_usage);
@@ -79,11 +86,15 @@ int run_job(const CLI::App& command, const Options& options, const Context& cont
   const std::string& path = options.training.job;
   const auto job = run::load_command_job(path);
   if (!job) return print_error(context, job.error(), exit_usage);
-  const std::string wrong = first_typed(command, *job ? training_only : CommandOptions::names());
-  if (wrong.empty())
-    return *job ? run_command_job({**job, path, options.training.output, options.training.quiet},
-                                  options.command, context)
-                : run_training(options.training, context);
+  const std::string wrong = first_typed(command, *job ? training_only : command_only());
+  if (wrong.empty() && *job)
+    return run_command_job({**job, path, options.training.output, options.training.quiet},
+                           options.command, context);
+  if (wrong.empty()) {
+    const auto ranks = parse_ranks(options.command);
+    return ranks ? run_training(options.training, *ranks, context)
+                 : print_error(context, ranks.error(), exit_usage);
+  }
   if (machine::kind_of(path) || path == "-")
     return refuse(
         context,
@@ -164,7 +175,8 @@ void add_run(CLI::App& app, Context& context) {
       "PyTorch\n"
       "  headroom run --memory 24GiB --restarts 3 -- ./job  limited, and started again after a "
       "crash\n"
-      "  headroom run job.toml                              a job for headroom's own trainer");
+      "  headroom run job.toml                              a job for headroom's own trainer\n"
+      "  headroom run --ranks 2 job.toml                    the same in two processes");
   command->callback(
       [options, command, &context] { context.exit_code = run(*command, *options, context); });
 }

@@ -141,7 +141,7 @@ Result<std::vector<std::string>> make_environment(const CommandQuestion& questio
   }
   if (choice.ranks != 1) {
     HEADROOM_TRY(const auto files, find_averager_files());
-    HEADROOM_CHECK(run::inject_averager(files, choice.lost, environment));
+    HEADROOM_CHECK(run::inject_averager(files, environment));
   }
   return environment.variables;
 }

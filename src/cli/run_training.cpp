@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "machine/program.h"
 #include "report/plan_text.h"
 #include "run/job_file.h"
+#include "run/job_ranks.h"
 
 namespace headroom::cli {
 namespace {
@@ -33,10 +35,42 @@ Result<estimate::Plan> plan_job(const run::LoadedJob& loaded, const std::string&
   return estimate::make_plan(loaded.job, loaded.model, device);
 }
 
+static_assert(run::most_job_ranks == run::most_ranks);
+
+// The plan of each rank. Its job is the whole one's but for the micro-batches in a step.
+Result<estimate::Plan> plan_ranks(const run::LoadedJob& loaded, const std::string& path,
+                                  const RankChoice& choice) {
+  HEADROOM_TRY(estimate::Plan plan, plan_job(loaded, path));
+  if (choice.ranks == 1) return plan;
+  if (choice.ranks == 0)
+    return Error{Errc::invalid,
+                 "--ranks auto: expected a number of ranks, because headroom-train computes on the "
+                 "processor and has no GPUs to count",
+                 "headroom run --ranks 2 " + path};
+  return run::plan_rank(plan, loaded, choice.ranks);
+}
+
+// The words that start the trainer, once or once for each rank.
+std::vector<std::string> trainer_words(const std::string& folder, const RankChoice& choice) {
+  std::vector<std::string> words;
+  if (choice.ranks > 1)
+    words = {folder + "/headroom",
+             "ranks",
+             "--count",
+             std::to_string(choice.ranks),
+             "--lost-rank",
+             choice.lost == run::LostRank::continues ? "continue" : "stop",
+             "--"};
+  words.push_back(folder + "/headroom-train");
+  return words;
+}
+
 // Its exit status, and its report, which it says to us alone.
-Result<machine::ProgramAnswer> start_trainer(const TrainingOptions& options) {
+Result<machine::ProgramAnswer> start_trainer(const TrainingOptions& options,
+                                             const RankChoice& choice) {
   HEADROOM_TRY(const std::string folder, machine::program_folder());
-  std::vector<std::string> argv = {folder + "/headroom-train", options.job, "--json"};
+  std::vector<std::string> argv = trainer_words(folder, choice);
+  argv.insert(argv.end(), {options.job, "--json"});
   if (!options.output.empty()) argv.insert(argv.end(), {"--output", options.output});
   if (!options.trace.empty()) argv.insert(argv.end(), {"--trace", options.trace});
   if (options.resume) argv.emplace_back("--resume");
@@ -48,6 +82,13 @@ Result<machine::ProgramAnswer> start_trainer(const TrainingOptions& options) {
   Error error = std::move(answer).error();
   error.next = "build headroom-train next to headroom: ./dev build";
   return error;
+}
+
+// As many of its kind at once.
+std::optional<Error> warn_of_all(estimate::Plan plan, std::uint32_t ranks) {
+  plan.device_bytes *= ranks;
+  if (plan.capacity_bytes) *plan.capacity_bytes *= ranks;
+  return warn_of_host_memory(plan);
 }
 
 // A trainer that a signal ended has said nothing itself. The kernel ends it first where memory runs
@@ -76,21 +117,22 @@ int refuse_plan(const estimate::Plan& plan, const run::LoadedJob& loaded, const 
                      exit_findings);
 }
 
-int run_training(const TrainingOptions& options, const Context& context) {
+int run_training(const TrainingOptions& options, const RankChoice& choice, const Context& context) {
   context.printer.finish_first();
   const auto loaded = run::load_job(options.job);
   if (!loaded) return print_error(context, loaded.error(), exit_usage);
-  auto plan = plan_job(*loaded, options.job);
+  auto plan = plan_ranks(*loaded, options.job, choice);
   if (!plan) return print_error(context, std::move(plan).error().in(options.job), exit_usage);
   if (plan->fits == false) return refuse_plan(*plan, *loaded, options.job, context);
-  if (const auto warning = warn_of_host_memory(*plan); warning && !options.quiet)
+  if (const auto warning = warn_of_all(*plan, choice.ranks); warning && !options.quiet)
     print_error(context, *warning, exit_ok);
   if (!options.quiet) {
     context.printer.note(
-        fmt::format("planned peak {}{}", to_string(Bytes{plan->device_bytes}),
-                    plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : ""));
+        fmt::format("planned peak {}{}{}", to_string(Bytes{plan->device_bytes}),
+                    plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : "",
+                    choice.ranks > 1 ? fmt::format(", in each of {} ranks", choice.ranks) : ""));
   }
-  const auto ended = start_trainer(options);
+  const auto ended = start_trainer(options, choice);
   if (!ended) return print_error(context, ended.error(), exit_could_not_look);
   remember_run(*plan, *loaded, ended->output, context);
   constexpr int by_signal = 128;  // As machine::ask_program answers.

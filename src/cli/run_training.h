@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_options.h"
 #include "cli/commands.h"
 #include "estimate/plan.h"
 #include "run/job_file.h"
@@ -21,8 +22,8 @@ struct TrainingOptions {
   bool quiet = false;
 };
 
-// Returns the exit code.
-int run_training(const TrainingOptions& options, const Context& context);
+// With several ranks the plan is that of each of them. Returns the exit code.
+int run_training(const TrainingOptions& options, const RankChoice& choice, const Context& context);
 
 // Says why nothing was started, after the plan that shows it, and what to change; returns the exit
 // code.

@@ -131,8 +131,9 @@ Status DeviceMemory::finish_trace() {
                "free space there, or name another file with --trace"};
 }
 
-std::string recording_path(const std::string& output) {
-  return output + "/allocator.flight";
+std::string recording_path(const std::string& output, std::uint32_t rank) {
+  return rank == 0 ? output + "/allocator.flight"
+                   : fmt::format("{}/allocator.rank{}.flight", output, rank);
 }
 
 std::uint64_t recording_bytes() {

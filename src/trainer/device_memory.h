@@ -77,8 +77,8 @@ class DeviceMemory {
   std::optional<allocator::OutOfMemory> failure_;
 };
 
-// Where a run's flight recording is, and how long.
-std::string recording_path(const std::string& output);
+// Where the flight recording of a run, or of one of its ranks, is, and how long.
+std::string recording_path(const std::string& output, std::uint32_t rank = 0);
 std::uint64_t recording_bytes();
 
 // The RAM this machine has; the capacity of a job that sets none.

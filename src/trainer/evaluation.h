@@ -7,17 +7,25 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 
 #include "trainer/data/samples.h"
 #include "trainer/model.h"
 
 namespace headroom::trainer {
 
-// The mean loss per token to predict, in nats, without dropout; samples in their order, `micro` at
-// once. Asks `wants_stop` before each micro-batch; nothing if it said yes. Requires: there is a
-// sample.
-std::optional<double> evaluate(Model& model, const data::Samples& samples, std::uint64_t micro,
-                               const std::function<bool()>& wants_stop);
+// Micro-batches of an evaluation, `micro` samples in each, the samples in their order.
+std::size_t count_evaluations(std::size_t samples, std::uint64_t micro);
+
+struct EvaluatedPart {
+  double loss = 0;     // Summed over the tokens to predict, in nats.
+  double targets = 0;  // How many those are.
+  bool is_whole = true;
+};
+
+// The micro-batches from `first` to before `last`, without dropout. Asks `wants_stop` before each,
+// and ends there if it says yes.
+EvaluatedPart evaluate(Model& model, const data::Samples& samples, std::uint64_t micro,
+                       std::size_t first, std::size_t last,
+                       const std::function<bool()>& wants_stop);
 
 }  // namespace headroom::trainer

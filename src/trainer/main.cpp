@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -21,9 +22,11 @@
 #include "report/plan_json.h"
 #include "run/job_file.h"
 #include "run/job_inputs.h"
+#include "run/job_ranks.h"
 #include "run/output_folder.h"
 #include "trainer/check_files.h"
 #include "trainer/oom_score.h"
+#include "trainer/ranks/rank_place.h"
 #include "trainer/run_identity.h"
 #include "trainer/training.h"
 
@@ -54,8 +57,12 @@ extern "C" void request_stop(int /*signal*/) {
 // One line that is rewritten on a terminal, else a plain line every few seconds.
 class ConsoleObserver final : public Observer {
  public:
-  ConsoleObserver(machine::Printer& printer, bool quiet)
-      : printer_(printer), quiet_(quiet), terminal_(machine::stderr_is_terminal()) {}
+  // Of several ranks only the one that writes speaks.
+  ConsoleObserver(machine::Printer& printer, bool quiet, bool leads)
+      : printer_(printer),
+        quiet_(quiet || !leads),
+        stays_quiet_(quiet),
+        terminal_(machine::stderr_is_terminal()) {}
 
   void on_note(const std::string& text) override {
     close_line();
@@ -90,6 +97,7 @@ class ConsoleObserver final : public Observer {
                         m.best ? ", the best so far" : ""));
   }
 
+  void on_lead() override { quiet_ = stays_quiet_; }
   bool wants_stop() override { return stop_requested != 0; }
 
   void close_line() {
@@ -101,6 +109,7 @@ class ConsoleObserver final : public Observer {
   static constexpr double plain_interval_s = 5;
   machine::Printer& printer_;
   bool quiet_;
+  bool stays_quiet_;  // It was asked for.
   bool terminal_;
   bool line_open_ = false;
   double printed_at_s_ = 0;
@@ -126,12 +135,21 @@ ExitCode exit_code_of(const Error& error) {
   }
 }
 
+std::optional<std::string> variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing here sets any.
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
 Result<TrainRequest> make_request(const Arguments& arguments) {
+  TrainRequest request;
+  HEADROOM_TRY(request.place, read_rank_place(variable));
   HEADROOM_TRY(run::LoadedJob loaded, run::load_job(arguments.job));
   HEADROOM_TRY(const estimate::Device device, estimate::find_device(loaded.job));
-  HEADROOM_TRY(const estimate::Plan plan, estimate::make_plan(loaded.job, loaded.model, device));
+  HEADROOM_TRY(estimate::Plan plan, estimate::make_plan(loaded.job, loaded.model, device));
   loaded.job = plan.job;
-  TrainRequest request;
+  if (!request.place.is_alone()) {
+    HEADROOM_TRY(plan, run::plan_rank(plan, loaded, request.place.ranks));
+  }
   HEADROOM_TRY(request.settings, make_settings(loaded));
   request.predicted = report::to_json(plan);
   request.trace_path = arguments.trace;
@@ -162,13 +180,22 @@ std::string compare(const Json& report) {
                      to_string(Bytes{predicted}), off);
 }
 
+// The end of a rank that does not write: it speaks only of what went wrong here and nowhere else.
+int end_beside(const TrainOutcome& outcome, const RankPlace& place, machine::Printer& printer) {
+  if (outcome.status) return exit_ok;
+  if (outcome.is_broken_off || stop_requested != 0) return exit_failed;
+  return fail(printer, Error(outcome.status.error()).in(fmt::format("rank {}", place.rank)),
+              exit_failed);
+}
+
 int run_job(const Arguments& arguments, machine::Printer& printer) {
   const auto request = make_request(arguments);
   if (!request) return fail(printer, request.error(), exit_usage);
-  ConsoleObserver observer(printer, arguments.quiet);
+  ConsoleObserver observer(printer, arguments.quiet, request->place.rank == 0);
   const auto outcome = train(*request, observer);
   observer.close_line();
   if (!outcome) return fail(printer, outcome.error(), exit_code_of(outcome.error()));
+  if (!outcome->leads) return end_beside(*outcome, request->place, printer);
   if (arguments.json) printer.print_json(outcome->report);
   if (!outcome->records) fail(printer, outcome->records.error(), exit_failed);
   if (outcome->out_of_memory) {

@@ -158,6 +158,10 @@ Json make_report(const RunTotals& totals, const std::optional<MeasuredMemory>& m
                  {"measured", memory ? to_json(*memory) : Json(nullptr)},
                  {"oom_events", events},
                  {"settings", settings}};
+  for (const RunTotals::RankPeak& one : totals.ranks)
+    report["ranks"].push_back({{"rank", one.rank},
+                               {"allocated_bytes", one.allocated_bytes},
+                               {"reserved_bytes", one.reserved_bytes}});
   Json missing = Json::object();
   for (std::size_t i = 0; i < totals.out_of_memory.size(); ++i)
     report::add_missing(totals.out_of_memory[i].problem, fmt::format("/oom_events/{}", i), missing);

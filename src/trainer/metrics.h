@@ -90,6 +90,12 @@ struct RunTotals {
   };
   std::optional<Evaluated> evaluation = {};
   std::vector<OutOfMemoryEvent> out_of_memory;
+  // Where several ranks trained together, what each that was left at the end needed.
+  struct RankPeak {
+    std::uint32_t rank = 0;
+    std::uint64_t allocated_bytes = 0, reserved_bytes = 0;
+  };
+  std::vector<RankPeak> ranks = {};
 };
 
 struct MeasuredMemory {

@@ -5,21 +5,18 @@
 
 #include <chrono>
 #include <cmath>
-#include <filesystem>
 #include <memory>
 
-#include "allocator/backends/host_verdict.h"
-#include "base/json_text.h"
-#include "trainer/best_model.h"
-#include "trainer/checkpoint.h"
+#include "trainer/begin.h"
 #include "trainer/evaluation.h"
 #include "trainer/gradient_norm.h"
 #include "trainer/kernels/kernels.h"
 #include "trainer/load_weights.h"
 #include "trainer/optimizer.h"
 #include "trainer/output_folder.h"
+#include "trainer/run_output.h"
 #include "trainer/run_records.h"
-#include "trainer/save_model.h"
+#include "trainer/shared_work.h"
 #include "trainer/step.h"
 
 namespace headroom::trainer {
@@ -31,32 +28,23 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-RunLength length_of(const TrainRequest& request, const data::Split& samples) {
-  const Settings& settings = request.settings;
-  const std::uint64_t steps =
-      data::count_steps(samples.training.size(), settings.batch, settings.epochs);
-  const std::uint64_t evaluations =
-      settings.evaluate_every == 0 ? settings.epochs : steps / settings.evaluate_every + 1;
-  return {.steps = steps,
-          .evaluations = samples.evaluation.empty() ? 0 : evaluations,
-          .report_bytes = to_json_text(request.predicted, 2).size(),
-          .recorded = request.memory == MemorySource::headroom};
-}
-
 // One run. Its functions that use libtorch are called under DeviceMemory::run.
 class Run {
  public:
-  Run(const TrainRequest& request, const RunLength& length, data::Split samples,
-      DeviceMemory& memory, Observer& observer)
+  // `begun` outlives it; it gives up its lock.
+  Run(const TrainRequest& request, Begun& begun, Observer& observer)
       : request_(request),
         settings_(request.settings),
-        length_(length),
-        samples_(std::move(samples)),
-        memory_(memory),
+        length_(begun.length),
+        samples_(begun.samples),
+        identity_(begun.identity),
+        ranks_(begun.ranks),
+        memory_(*begun.memory),
         observer_(observer),
-        schedule_(settings_.schedule, length.steps),
-        best_(request.output, settings_.original_config, request.base_model),
-        identity_(identify(settings_, samples_)) {}
+        schedule_(settings_.schedule, length_.steps),
+        output_(request.output, settings_.original_config, request.base_model,
+                std::move(begun.lock)),
+        work_(ranks_, output_, observer) {}
 
   // Model, weights and, if asked for, the state of the run before.
   Status prepare() {
@@ -65,25 +53,27 @@ class Run {
     HEADROOM_CHECK(fill_weights());
     model_->initialise_adapters(mix_seed(settings_.seed, adapter_seed));
     if (settings_.model.lora) add_base(model_->base(), identity_);
-    return request_.resume ? load_position() : Done{};
+    if (request_.resume) HEADROOM_CHECK(load_position());
+    return output_.open_metrics(position_.steps);
   }
 
-  Status train_all(MetricsFile& metrics) {
+  Status train_all() {
     start_ = Clock::now();
-    HEADROOM_CHECK(evaluate_if_due(metrics));  // What the run before did not come to.
-    if (position_.steps > 0 && observer_.wants_stop()) return stop();
+    HEADROOM_CHECK(evaluate_if_due());  // What the run before did not come to.
+    if (position_.steps > 0 && work_.wants_stop()) return stop();
     while (position_.epoch < settings_.epochs) {
       const std::uint64_t epoch = position_.epoch;
       const auto order = data::shuffled(samples_.training.size(), settings_.seed, epoch);
       while (position_.epoch == epoch) {
-        HEADROOM_CHECK(train_step(order, metrics));
-        HEADROOM_CHECK(evaluate_if_due(metrics));
-        if (observer_.wants_stop()) return stop();
-        if (position_.epoch > epoch || seconds_since(saved_time_) > checkpoint_interval_s)
+        HEADROOM_CHECK(train_step(order));
+        HEADROOM_CHECK(evaluate_if_due());
+        if (work_.wants_stop()) return stop();
+        if (position_.epoch > epoch || output_.seconds_since_checkpoint() > checkpoint_interval_s)
           HEADROOM_CHECK(save_position());
       }
     }
     HEADROOM_CHECK(save_result());
+    HEADROOM_CHECK(compare_peaks());
     totals_.completed = true;
     return Done{};
   }
@@ -93,7 +83,9 @@ class Run {
   void rescue() {
     if (memory_.failure())
       totals_.out_of_memory.push_back({position_.steps + 1, *memory_.failure()});
-    if (!model_ || position_.steps == 0 || updating_ || saved_at_ == position_.steps) return;
+    if (!output_.writes() || !model_ || position_.steps == 0 || updating_ ||
+        output_.saved_at() == position_.steps)
+      return;
     for (Parameter& parameter : model_->trainable()) parameter.grad.reset();
     rescued_ = save_position();
     if (rescued_) observer_.on_note(checkpoint_note());
@@ -108,18 +100,19 @@ class Run {
         error.code == Errc::no_space || (!rescued_ && rescued_.error().code == Errc::no_space);
     if (!disk) return error;
     const OutputSize size = output_size(settings_, length_);
-    error.message += saved_at_ ? fmt::format("; the state after step {} is whole, in {}",
-                                             *saved_at_, checkpoint_path(request_.output))
-                               : "; no checkpoint was saved before that";
+    const auto& saved_at = output_.saved_at();
+    error.message += saved_at ? fmt::format("; the state after step {} is whole, in {}", *saved_at,
+                                            checkpoint_path(request_.output))
+                              : "; no checkpoint was saved before that";
     error.next = fmt::format(
         "free up to {} on the file system of {}, then {}",
         to_string(room_needed(request_.output, size)), request_.output,
-        saved_at_ ? "go on with --resume" : "start again; or choose another folder with --output");
+        saved_at ? "go on with --resume" : "start again; or choose another folder with --output");
     return error;
   }
 
   const Status& rescued() const { return rescued_; }
-  std::uint64_t steps_done() const { return position_.steps; }
+  bool writes() const { return output_.writes(); }
 
   Json report() {
     totals_.steps = position_.steps;
@@ -148,7 +141,7 @@ class Run {
                  load_checkpoint(checkpoint_path(request_.output), *model_, *optimizer_, identity_,
                                  request_.allowed_changes));
     position_ = loaded.position;
-    saved_at_ = position_.steps;
+    output_.found_checkpoint(position_.steps);
     end_epoch();  // Older versions stopped in front of it.
     HEADROOM_CHECK(find_best());
     observer_.on_note(fmt::format("resuming after step {}", position_.steps));
@@ -175,20 +168,13 @@ class Run {
     return Done{};
   }
 
-  Status train_step(const std::vector<std::size_t>& order, MetricsFile& metrics) {
+  Status train_step(const std::vector<std::size_t>& order) {
     const auto start = Clock::now();
     const data::StepSamples step =
         data::make_step(samples_.training, order, position_.sample, settings_.batch);
-    const std::uint64_t step_seed =
-        mix_seed(mix_seed(settings_.seed, dropout_seed), position_.steps);
     // The loss is the mean over all tokens of the step, however they fall into micro-batches.
     const double scale = 1.0 / static_cast<double>(step.targets);
-    double loss = 0;
-    for (std::size_t i = 0; i < step.micro_batches.size(); ++i) {
-      loss += train_micro_batch(*model_,
-                                data::make_micro_batch(samples_.training, step.micro_batches[i]),
-                                scale, mix_seed(step_seed, i));
-    }
+    HEADROOM_TRY(const double loss, compute_gradients(step, scale));
     if (!std::isfinite(loss)) return not_finite("the loss of", 1);
     const double norm = gradient_norm(model_->trainable());
     if (!std::isfinite(norm)) return not_finite("the gradient's norm of", 1);
@@ -212,8 +198,24 @@ class Run {
                         .gradient_norm = norm,
                         .tokens = step.tokens,
                         .step_s = seconds_since(start),
-                        .elapsed_s = seconds_since(*start_)},
-                       metrics);
+                        .elapsed_s = seconds_since(*start_)});
+  }
+
+  // Returns the summed loss of the step.
+  Result<double> compute_gradients(const data::StepSamples& step, double scale) {
+    const std::uint64_t seed = mix_seed(mix_seed(settings_.seed, dropout_seed), position_.steps);
+    const auto part = [&](std::size_t first, std::size_t last) {
+      double loss = 0;
+      for (std::size_t i = first; i < last; ++i) {
+        loss += train_micro_batch(*model_,
+                                  data::make_micro_batch(samples_.training, step.micro_batches[i]),
+                                  scale, mix_seed(seed, i));
+      }
+      return std::vector<double>{loss};
+    };
+    HEADROOM_TRY(const auto sums, work_.do_all(step.micro_batches.size(), part, position_.steps,
+                                               &model_->trainable()));
+    return sums.front();
   }
 
   void end_epoch() {
@@ -230,12 +232,24 @@ class Run {
     return position_.steps % every == 0 || position_.epoch == settings_.epochs;
   }
 
+  // The mean loss over the evaluation's tokens; nothing if the run is to stop.
+  Result<std::optional<double>> evaluate_all() {
+    const std::uint64_t micro = settings_.batch.micro;
+    const auto part = [&](std::size_t first, std::size_t last) {
+      const EvaluatedPart done = evaluate(*model_, samples_.evaluation, micro, first, last,
+                                          [this] { return observer_.wants_stop(); });
+      return std::vector<double>{done.loss, done.targets, done.is_whole ? 0.0 : 1.0};
+    };
+    HEADROOM_TRY(const auto sums, work_.do_all(count_evaluations(samples_.evaluation.size(), micro),
+                                               part, position_.steps));
+    return sums[2] > 0 ? std::nullopt : std::optional(sums[0] / sums[1]);
+  }
+
   // An evaluation that a stop ended is due again when the run is resumed.
-  Status evaluate_if_due(MetricsFile& metrics) {
+  Status evaluate_if_due() {
     if (!evaluation_is_due()) return Done{};
     const auto start = Clock::now();
-    const auto evaluated = evaluate(*model_, samples_.evaluation, settings_.batch.micro,
-                                    [this] { return observer_.wants_stop(); });
+    HEADROOM_TRY(const auto evaluated, evaluate_all());
     if (!evaluated) return Done{};
     const double loss = *evaluated;
     if (!std::isfinite(loss)) return not_finite("the loss on the evaluation data after", 0);
@@ -246,25 +260,25 @@ class Run {
                                  .best = better,
                                  .evaluation_s = seconds_since(start),
                                  .elapsed_s = seconds_since(*start_)};
-    HEADROOM_CHECK(metrics.add(line));
+    HEADROOM_CHECK(output_.add(line));
     observer_.on_evaluation(line);
     position_.evaluated = position_.steps;
     last_evaluation_ = loss;
     if (!better) return Done{};
     position_.best = Position::Best{position_.steps, loss};
     HEADROOM_CHECK(save_position());
-    return best_.save(*model_, position_.steps, loss);
+    return output_.save_best(*model_, position_.steps, loss);
   }
 
   // Of a checkpoint just read: its best model is where it should be, or can still be written.
   Status find_best() {
-    if (!position_.best || best_.holds(position_.best->step, *model_)) return Done{};
+    if (!position_.best || output_.best().holds(position_.best->step, *model_)) return Done{};
     const auto [step, loss] = *position_.best;
-    if (step == position_.steps) return best_.save(*model_, step, loss);
+    if (step == position_.steps) return output_.save_best(*model_, step, loss);
     observer_.on_note(
         fmt::format("expected the model of step {}, the best one so far, in {}, found "
                     "another or none; the best one from here on will be kept there",
-                    step, best_.folder()));
+                    step, output_.best().folder()));
     position_.best.reset();
     return Done{};
   }
@@ -278,7 +292,7 @@ class Run {
                           .best_step = position_.best->step};
   }
 
-  Status report_step(StepMetrics line, MetricsFile& metrics) {
+  Status report_step(StepMetrics line) {
     const auto memory = memory_.measured();
     if (memory) {
       line.live_peak_bytes = memory->usage.live_peak_bytes;
@@ -287,20 +301,36 @@ class Run {
     if (!totals_.first_loss) totals_.first_loss = line.loss;
     totals_.last_loss = line.loss;
     observer_.on_step(line);
-    return metrics.add(line);
+    return output_.add(line);
   }
 
   Status save_position() {
-    HEADROOM_CHECK(save_checkpoint(checkpoint_path(request_.output), *model_, *optimizer_,
-                                   identity_, position_));
-    saved_at_ = position_.steps;
-    saved_time_ = Clock::now();
-    return Done{};
+    return output_.save_checkpoint(*model_, *optimizer_, identity_, position_);
   }
 
+  // Returns when it is written, by whichever rank is there to do it.
   Status save_result() {
-    if (settings_.model.lora) return save_adapter(request_.output, *model_, request_.base_model);
-    return save_model(request_.output, *model_, settings_.original_config);
+    Status saved = Done{};
+    const auto write = [&](std::size_t /*first*/, std::size_t /*last*/) {
+      saved = output_.save_result(*model_);
+      return std::vector<double>();
+    };
+    HEADROOM_CHECK(work_.do_all(0, write, position_.steps));
+    return saved;
+  }
+
+  // What each rank needed, for the report of the one that writes it.
+  Status compare_peaks() {
+    const auto memory = memory_.measured();
+    if (ranks_.is_alone() || !memory) return Done{};
+    HEADROOM_TRY(const auto told,
+                 ranks_.tell({static_cast<double>(memory->usage.live_peak_bytes),
+                              static_cast<double>(memory->usage.reserved_peak_bytes)}));
+    if (!told) return Done{};
+    for (const Told& one : *told)
+      totals_.ranks.push_back({one.rank, static_cast<std::uint64_t>(one.numbers[0]),
+                               static_cast<std::uint64_t>(one.numbers[1])});
+    return Done{};
   }
 
   std::string checkpoint_note() const {
@@ -323,70 +353,44 @@ class Run {
 
   const TrainRequest& request_;
   const Settings& settings_;
-  RunLength length_;
-  data::Split samples_;
+  const RunLength& length_;
+  const data::Split& samples_;
+  RunIdentity identity_;
+  Ranks& ranks_;
   DeviceMemory& memory_;
   Observer& observer_;
   Schedule schedule_;
-  BestModel best_;
-  RunIdentity identity_;
+  RunOutput output_;
+  SharedWork work_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Optimizer> optimizer_;
   Position position_;
   RunTotals totals_;
   std::optional<Clock::time_point> start_;
   std::optional<double> last_evaluation_;
-  std::optional<std::uint64_t> saved_at_;  // Steps in the checkpoint.
   Status rescued_ = Done{};
-  Clock::time_point saved_time_ = Clock::now();
   bool updating_ = false;  // Parameters are between two steps.
 };
 
 }  // namespace
 
 Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
-  const Settings& settings = request.settings;
-  HEADROOM_TRY(const Bytes asked,
-               settings.capacity ? Result<Bytes>(*settings.capacity) : installed_ram());
-  const Bytes capacity{round_down(asked.value, allocator::page_bytes)};  // As the allocator does.
-  HEADROOM_CHECK(check_capacity(settings, capacity));
-  HEADROOM_TRY(const OutputLock lock, open_output(request.output, request.resume));
-  if (lock.missing())
-    observer.on_note("nothing keeps another run from writing there too: " + *lock.missing());
-  HEADROOM_TRY(data::Split samples,
-               data::read_split(settings.data, settings.evaluation, settings.seed));
-  for (const std::string& note : samples.notes) observer.on_note(note);
-  const RunLength length = length_of(request, samples);
-  HEADROOM_CHECK(check_room(request.output, output_size(settings, length)));
-  const auto refusal = allocator::find_host_refusal();
-  if (refusal) observer.on_note("without virtual memory: " + *refusal);
-  HEADROOM_TRY(const auto memory,
-               DeviceMemory::create({.capacity = capacity,
-                                     .source = request.memory,
-                                     .trace_path = request.trace_path,
-                                     .recording_path = recording_path(request.output),
-                                     .batch = settings.batch.micro,
-                                     .virtual_memory = !refusal}));
-  if (!kernels::kernels().fused)
-    observer.on_note(
-        "this processor does not say that it has AVX2 and fused multiply-add: training "
-        "runs on portable kernels, which are several times slower");
-  if (const auto& problem = memory->recording_problem())
-    observer.on_note("no flight recording: " + problem->message);
-
-  Run run(request, length, std::move(samples), *memory, observer);
-  HEADROOM_CHECK(memory->run([&] { return run.prepare(); }));
-  HEADROOM_TRY(MetricsFile metrics,
-               MetricsFile::open(request.output + "/metrics.jsonl", run.steps_done()));
+  HEADROOM_TRY(Begun begun, begin(request, observer));
+  DeviceMemory& memory = *begun.memory;
+  Run run(request, begun, observer);
+  HEADROOM_CHECK(memory.run([&] { return run.prepare(); }));
   TrainOutcome outcome;
-  outcome.status = memory->run([&] { return run.train_all(metrics); });
-  outcome.out_of_memory = memory->failure();
+  outcome.status = memory.run([&] { return run.train_all(); });
+  outcome.out_of_memory = memory.failure();
+  outcome.is_broken_off = begun.ranks.is_broken_off();
   if (!outcome.status) {
     run.rescue();
     outcome.status = run.explain(std::move(outcome.status).error());
   }
   outcome.report = run.report();
-  outcome.records = write_records(request.output, outcome.report, *memory);
+  outcome.leads = run.writes();
+  if (!outcome.leads) return outcome;
+  outcome.records = write_records(request.output, outcome.report, memory);
   if (outcome.out_of_memory && outcome.records) outcome.records = run.rescued();
   if (outcome.status && !outcome.records)
     outcome.records = unrecorded(std::move(outcome.records).error(), request.output);

@@ -10,21 +10,11 @@
 #include "base/document.h"
 #include "base/result.h"
 #include "trainer/device_memory.h"
-#include "trainer/metrics.h"
+#include "trainer/observer.h"
+#include "trainer/ranks/rank_place.h"
 #include "trainer/settings.h"
 
 namespace headroom::trainer {
-
-// Hears what happens while it happens. Its functions are called by the thread that trains.
-class Observer {
- public:
-  virtual ~Observer() = default;
-  virtual void on_note(const std::string& text) = 0;  // One line.
-  virtual void on_step(const StepMetrics& metrics) = 0;
-  virtual void on_evaluation(const EvaluationMetrics& metrics) = 0;
-  // Asked after every step; true ends the run with a checkpoint.
-  virtual bool wants_stop() = 0;
-};
 
 struct TrainRequest {
   Settings settings;
@@ -34,14 +24,17 @@ struct TrainRequest {
   bool resume = false;
   std::vector<std::string> allowed_changes = {};  // On resuming: of changeable_settings().
   Json predicted;                                 // The plan's answer for the report, or null.
-  Json base_model;  // For adapter_config.json: the base model's folder or name, or null.
+  Json base_model;       // For adapter_config.json: the base model's folder or name, or null.
+  RankPlace place = {};  // Which rank of the job this process is.
 };
 
 struct TrainOutcome {
   Json report;                                          // As written to report.json.
   std::optional<allocator::OutOfMemory> out_of_memory;  // If that ended it.
-  Status status = Done{};   // Why the run ended early, if it did, and where things stand.
-  Status records = Done{};  // What of the report and the trace could not be written.
+  Status status = Done{};      // Why the run ended early, if it did, and where things stand.
+  Status records = Done{};     // What of the report and the trace could not be written.
+  bool leads = true;           // Of several ranks, the one that wrote.
+  bool is_broken_off = false;  // It ended because another rank did.
 };
 
 // Fails where the run could not begin: data or weights that cannot be read, a folder that holds
@@ -49,6 +42,9 @@ struct TrainOutcome {
 // capacity below the fixed part. Once it has begun, report.json is written whatever happens, and
 // after running out of memory or a stop a checkpoint too, if a step was finished. The folder is
 // locked until it returns.
+//
+// Of several ranks each calls this with the same request but for its place; the first writes, and
+// where it is lost and the others go on, the next one does.
 Result<TrainOutcome> train(const TrainRequest& request, Observer& observer);
 
 }  // namespace headroom::trainer

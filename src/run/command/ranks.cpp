@@ -97,11 +97,9 @@ class Ranks {
 
 }  // namespace
 
-Status inject_averager(const AveragerFiles& files, LostRank lost, CommandEnvironment& environment) {
+Status inject_averager(const AveragerFiles& files, CommandEnvironment& environment) {
   HEADROOM_CHECK(put_on_python_path(files.python_site, "--ranks", environment.variables));
   set(environment.variables, "HEADROOM_AVERAGER_LIBRARY", files.library);
-  set(environment.variables, "HEADROOM_RANKS_LOST",
-      lost == LostRank::continues ? "continue" : "stop");
   return Done{};
 }
 
@@ -118,6 +116,7 @@ std::vector<std::string> rank_environment(const RankJob& job, std::uint32_t rank
   set(environment, "GROUP_RANK", "0");
   // Two jobs may run at once, and one may follow another that was killed.
   set(environment, "HEADROOM_RANKS_JOB", job_name(port));
+  set(environment, "HEADROOM_RANKS_LOST", job.lost == LostRank::continues ? "continue" : "stop");
   if (!value_of(environment, "OMP_NUM_THREADS")) {
     set(environment, "OMP_NUM_THREADS",
         std::to_string(std::max<std::uint64_t>(1, processors / job.ranks)));

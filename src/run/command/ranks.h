@@ -31,7 +31,7 @@ struct AveragerFiles {
   std::string library;      // libheadroom_averager.so.1.
   std::string python_site;  // As in InjectedFiles.
 };
-Status inject_averager(const AveragerFiles& files, LostRank lost, CommandEnvironment& environment);
+Status inject_averager(const AveragerFiles& files, CommandEnvironment& environment);
 
 struct RankJob {
   std::vector<std::string> argv;

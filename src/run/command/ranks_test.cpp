@@ -26,6 +26,7 @@ TEST(Ranks, each_gets_its_place_and_its_share_of_the_processors) {
   EXPECT_EQ(value_of(environment, "MASTER_ADDR"), "127.0.0.1");
   EXPECT_EQ(value_of(environment, "MASTER_PORT"), "29501");
   EXPECT_EQ(value_of(environment, "OMP_NUM_THREADS"), "2");
+  EXPECT_EQ(value_of(environment, "HEADROOM_RANKS_LOST"), "stop");
 }
 
 TEST(Ranks, threads_that_the_user_chose_stay_and_nobody_gets_none) {
@@ -38,16 +39,15 @@ TEST(Ranks, threads_that_the_user_chose_stay_and_nobody_gets_none) {
 TEST(Ranks, the_averager_comes_before_what_python_looks_in_and_only_once) {
   CommandEnvironment environment{{"PYTHONPATH=/mine"}, {}};
   const AveragerFiles files{"/lib/libheadroom_averager.so.1", "/share/site"};
-  ASSERT_TRUE(inject_averager(files, LostRank::continues, environment).has_value());
-  ASSERT_TRUE(inject_averager(files, LostRank::continues, environment).has_value());
+  ASSERT_TRUE(inject_averager(files, environment).has_value());
+  ASSERT_TRUE(inject_averager(files, environment).has_value());
   EXPECT_EQ(value_of(environment.variables, "PYTHONPATH"), "/share/site:/mine");
   EXPECT_EQ(value_of(environment.variables, "HEADROOM_AVERAGER_LIBRARY"), files.library);
-  EXPECT_EQ(value_of(environment.variables, "HEADROOM_RANKS_LOST"), "continue");
 }
 
 TEST(Ranks, a_folder_that_pythonpath_cannot_hold_is_refused) {
   CommandEnvironment environment;
-  const auto done = inject_averager({"/lib/a.so", "/sh:are"}, LostRank::stop, environment);
+  const auto done = inject_averager({"/lib/a.so", "/sh:are"}, environment);
   ASSERT_FALSE(done.has_value());
   EXPECT_NE(done.error().message.find("--ranks"), std::string::npos);
 }

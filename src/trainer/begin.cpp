@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/begin.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "allocator/backends/host_verdict.h"
+#include "base/json_text.h"
+#include "trainer/checksum.h"
+#include "trainer/kernels/kernels.h"
+
+namespace headroom::trainer {
+namespace {
+
+// The first hexadecimal digits of a checksum as a number. Requires: at most 16.
+std::uint64_t number_of(const std::string& checksum, std::size_t digits) {
+  constexpr int hexadecimal = 16;
+  std::uint64_t number = 0;
+  std::from_chars(checksum.data(), checksum.data() + digits, number, hexadecimal);
+  return number;
+}
+
+Result<Ranks> join_others(const TrainRequest& request) {
+  if (request.place.is_alone()) return Ranks();
+  constexpr std::size_t digits = 16;
+  const std::string settings = to_json(request.settings).dump() + (request.resume ? "+" : "");
+  return Ranks::join(request.place, number_of(checksum_of(settings), digits));
+}
+
+RunLength length_of(const TrainRequest& request, const data::Split& samples) {
+  const Settings& settings = request.settings;
+  const std::uint64_t steps =
+      data::count_steps(samples.training.size(), settings.batch, settings.epochs);
+  const std::uint64_t evaluations =
+      settings.evaluate_every == 0 ? settings.epochs : steps / settings.evaluate_every + 1;
+  return {.steps = steps,
+          .evaluations = samples.evaluation.empty() ? 0 : evaluations,
+          .report_bytes = to_json_text(request.predicted, 2).size(),
+          .recorded = request.memory == MemorySource::headroom};
+}
+
+// The folder is the first rank's. That it has it, and that all read the same data, is known to
+// every rank when this returns.
+Status agree(Ranks& ranks, const RunIdentity& identity) {
+  if (ranks.is_alone()) return Done{};
+  constexpr std::size_t digits = 13;  // 52 bits, which a double holds.
+  std::string text;
+  for (const auto& [key, value] : identity) text += key + "=" + value + "\n";
+  const auto own = static_cast<double>(number_of(checksum_of(text), digits));
+  HEADROOM_TRY(const auto told, ranks.tell({own}));
+  if (!told)
+    return Error{Errc::io, "a rank ended before the training began", "what it printed says why"};
+  for (const Told& other : *told) {
+    if (other.numbers.front() == own) continue;
+    return Error{
+        Errc::invalid,
+        fmt::format("expected rank {} to read the same data as this one, found others", other.rank),
+        "start again when nothing writes into the job's data"};
+  }
+  return Done{};
+}
+
+Result<Bytes> capacity_of(const TrainRequest& request) {
+  const Settings& settings = request.settings;
+  HEADROOM_TRY(const Bytes asked,
+               settings.capacity ? Result<Bytes>(*settings.capacity) : installed_ram());
+  const std::uint64_t own = settings.capacity ? asked.value : asked.value / request.place.ranks;
+  return Bytes{round_down(own, allocator::page_bytes)};  // As the allocator does.
+}
+
+Result<std::unique_ptr<DeviceMemory>> make_memory(const TrainRequest& request, Bytes capacity,
+                                                  Observer& observer) {
+  const auto refusal = allocator::find_host_refusal();
+  if (refusal) observer.on_note("without virtual memory: " + *refusal);
+  const std::uint32_t rank = request.place.rank;
+  HEADROOM_TRY(auto memory,
+               DeviceMemory::create({.capacity = capacity,
+                                     .source = request.memory,
+                                     .trace_path = rank == 0 ? request.trace_path : "",
+                                     .recording_path = recording_path(request.output, rank),
+                                     .batch = request.settings.batch.micro,
+                                     .virtual_memory = !refusal}));
+  if (!kernels::kernels().fused)
+    observer.on_note(
+        "this processor does not say that it has AVX2 and fused multiply-add: training "
+        "runs on portable kernels, which are several times slower");
+  if (const auto& problem = memory->recording_problem())
+    observer.on_note("no flight recording: " + problem->message);
+  return memory;
+}
+
+}  // namespace
+
+Result<Begun> begin(const TrainRequest& request, Observer& observer) {
+  const Settings& settings = request.settings;
+  Begun begun;
+  HEADROOM_TRY(const Bytes capacity, capacity_of(request));
+  HEADROOM_CHECK(check_capacity(settings, capacity));
+  HEADROOM_TRY(begun.ranks, join_others(request));
+  if (begun.ranks.leads()) {
+    HEADROOM_TRY(begun.lock, open_output(request.output, request.resume));
+    if (begun.lock->missing())
+      observer.on_note("nothing keeps another run from writing there too: " +
+                       *begun.lock->missing());
+  }
+  HEADROOM_TRY(begun.samples, data::read_split(settings.data, settings.evaluation, settings.seed));
+  for (const std::string& note : begun.samples.notes) observer.on_note(note);
+  begun.length = length_of(request, begun.samples);
+  begun.identity = identify(settings, begun.samples);
+  if (begun.ranks.leads()) {
+    OutputSize size = output_size(settings, begun.length);
+    size.recording *= request.place.ranks;
+    HEADROOM_CHECK(check_room(request.output, size));
+  }
+  HEADROOM_CHECK(agree(begun.ranks, begun.identity));
+  HEADROOM_TRY(begun.memory, make_memory(request, capacity, observer));
+  return begun;
+}
+
+}  // namespace headroom::trainer

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ranks of one job: processes that train the same model on one machine, each on its share of a
+// step's micro-batches, and add their gradients up through shared memory (the averager).
+//
+// All ranks call the same functions in the same order. A rank that ends or is stopped is noticed
+// (averager/peer_watch.h). What was being shared then is of no use, and all that are left are told
+// so in the same call; what they share next is theirs alone.
+//
+// Memory: at most 16 MiB for each rank in /dev/shm, and no tensor. The segment loses its name as
+// soon as all ranks have met, so nothing stays behind however they end.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "averager/averager.h"
+#include "base/result.h"
+#include "trainer/parameter.h"
+#include "trainer/ranks/rank_place.h"
+
+namespace headroom::trainer {
+
+// What one rank tells the others.
+struct Told {
+  std::uint32_t rank = 0;
+  std::vector<double> numbers;
+};
+
+class Ranks {
+ public:
+  Ranks() = default;  // A process that trains alone.
+
+  // Waits until all ranks are there. `job` is a number that ranks of one job have in common. Fails
+  // where one does not come in a minute, is of another job, or /dev/shm has no room.
+  static Result<Ranks> join(const RankPlace& place, std::uint64_t job,
+                            std::shared_ptr<averager::SharedMapping> mapping = nullptr);
+
+  bool is_alone() const { return averager_ == nullptr; }
+  std::uint32_t rank() const { return rank_; }
+  // Ranks as bits: those that are left, and those that were lost.
+  std::uint32_t present() const { return present_; }
+  std::uint32_t lost() const { return lost_; }
+  // Whether the job ended here because a rank was lost (RankPlace::goes_on is not set).
+  bool is_broken_off() const { return is_broken_off_; }
+  // The first of those that are left writes what the job leaves behind.
+  bool leads() const { return turn() == 0; }
+
+  // Of `count` pieces of work, this rank's: from the first to before the second.
+  std::pair<std::size_t, std::size_t> share(std::size_t count) const;
+
+  // What every rank tells, those of doubles exactly, in the order of ranks; nothing if a rank was
+  // lost meanwhile. Fails where the job is to end then (RankPlace::goes_on).
+  Result<std::optional<std::vector<Told>>> tell(const std::vector<double>& numbers);
+
+  // Makes every gradient the sum of all ranks', in fp32 and in the order of ranks; a rank without
+  // one brings zeros, and gets memory for it (tag gradients). False if a rank was lost meanwhile,
+  // and gradients are of no use then. Fails as tell() does.
+  Result<bool> add_up(std::deque<Parameter>& parameters);
+
+ private:
+  class Staging;
+
+  std::uint32_t turn() const;
+  Result<bool> sum(averager::ElementType type, std::uint64_t elements);
+
+  std::uint32_t rank_ = 0;
+  std::uint32_t ranks_ = 1;
+  std::uint32_t present_ = 1;
+  std::uint32_t lost_ = 0;
+  bool is_broken_off_ = false;
+  std::uint64_t staging_bytes_ = 0;
+  std::byte* staging_ = nullptr;  // In the segment.
+  std::unique_ptr<averager::Averager> averager_;
+};
+
+}  // namespace headroom::trainer

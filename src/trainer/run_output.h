@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run writes while it trains: metrics, checkpoints, the best model and the result. Of the
+// ranks of one job one writes; for the others every function does nothing and succeeds, until the
+// one that wrote is lost and another takes over.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "base/document_fwd.h"
+#include "base/result.h"
+#include "trainer/best_model.h"
+#include "trainer/checkpoint.h"
+#include "trainer/metrics.h"
+#include "trainer/output_lock.h"
+
+namespace headroom::trainer {
+
+class RunOutput {
+ public:
+  // `config` and `base`: as BestModel takes them. Without a lock it does not write.
+  RunOutput(std::string folder, const Json& config, const Json& base,
+            std::optional<OutputLock> lock)
+      : folder_(std::move(folder)),
+        config_(config),
+        base_(base),
+        best_(folder_, config, base),
+        lock_(std::move(lock)) {}
+
+  const std::string& folder() const { return folder_; }
+  const BestModel& best() const { return best_; }
+  bool writes() const { return lock_.has_value(); }
+
+  // metrics.jsonl, with the lines up to this step.
+  Status open_metrics(std::uint64_t steps);
+  // Takes the folder's lock, which the rank that wrote has left, and goes on after this step.
+  Status take_over(std::uint64_t steps);
+
+  Status add(const StepMetrics& line);
+  Status add(const EvaluationMetrics& line);
+  Status save_checkpoint(Model& model, Optimizer& optimizer, const RunIdentity& identity,
+                         const Position& position);
+  Status save_best(Model& model, std::uint64_t step, double loss);
+  Status save_result(Model& model);
+
+  // The steps in the checkpoint, where there is one, and how long ago it was written.
+  const std::optional<std::uint64_t>& saved_at() const { return saved_at_; }
+  void found_checkpoint(std::uint64_t steps) { saved_at_ = steps; }
+  double seconds_since_checkpoint() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string folder_;
+  const Json& config_;
+  const Json& base_;
+  BestModel best_;
+  std::optional<OutputLock> lock_;
+  std::optional<MetricsFile> metrics_;
+  std::optional<std::uint64_t> saved_at_;
+  Clock::time_point saved_time_ = Clock::now();
+};
+
+}  // namespace headroom::trainer
