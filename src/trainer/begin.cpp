@@ -99,10 +99,10 @@ Result<Begun> begin(const TrainRequest& request, Observer& observer) {
   HEADROOM_CHECK(check_capacity(settings, capacity));
   HEADROOM_TRY(begun.ranks, join_others(request));
   if (begun.ranks.leads()) {
-    HEADROOM_TRY(begun.lock, open_output(request.output, request.resume));
-    if (begun.lock->missing())
-      observer.on_note("nothing keeps another run from writing there too: " +
-                       *begun.lock->missing());
+    HEADROOM_TRY(OutputLock lock, open_output(request.output, request.resume));
+    if (lock.missing())
+      observer.on_note("nothing keeps another run from writing there too: " + *lock.missing());
+    begun.lock.emplace(std::move(lock));
   }
   HEADROOM_TRY(begun.samples, data::read_split(settings.data, settings.evaluation, settings.seed));
   for (const std::string& note : begun.samples.notes) observer.on_note(note);

@@ -15,7 +15,8 @@ Status RunOutput::open_metrics(std::uint64_t steps) {
 }
 
 Status RunOutput::take_over(std::uint64_t steps) {
-  HEADROOM_TRY(lock_, OutputLock::take(folder_));
+  HEADROOM_TRY(OutputLock lock, OutputLock::take(folder_));
+  lock_.emplace(std::move(lock));
   saved_at_.reset();  // Whether the rank before came to its last one is not known.
   return open_metrics(steps);
 }
