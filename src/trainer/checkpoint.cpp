@@ -175,6 +175,11 @@ Result<Position> read_position(const SafetensorsFile& file) {
   HEADROOM_TRY(position.epoch, read_count(file, "epoch"));
   HEADROOM_TRY(position.sample, read_count(file, "sample"));
   HEADROOM_TRY(position.samples, read_count(file, "samples"));
+  if (find(file, "at once")) {
+    HEADROOM_TRY(const std::uint64_t at_once, read_count(file, "at once"));
+    if (at_once == 0) return other_run(file.path(), "expected samples at once, found 0");
+    position.at_once = at_once;
+  }
   HEADROOM_CHECK(read_evaluation(file, position));
   return position;
 }
@@ -196,6 +201,7 @@ Status save_checkpoint(const std::string& path, Model& model, Optimizer& optimiz
                        {"samples", std::to_string(position.samples)}};
   metadata[fused_key] = kernels::kernels().fused ? "true" : "false";
   if (position.evaluated > 0) metadata["evaluated"] = std::to_string(position.evaluated);
+  if (position.at_once) metadata["at once"] = std::to_string(*position.at_once);
   if (position.best) {
     metadata["best step"] = std::to_string(position.best->step);
     metadata["best loss"] = fmt::format("{}", position.best->loss);  // Reads back as it is.

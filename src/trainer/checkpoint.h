@@ -21,6 +21,8 @@ struct Position {
   std::uint64_t sample = 0;     // Of the epoch's order: the next one to train on.
   std::uint64_t samples = 0;    // Trained on since the beginning.
   std::uint64_t evaluated = 0;  // The step after which the last evaluation was; 0: none was yet.
+  // Samples at once, where memory did not suffice for a whole micro-batch (fitting_batches.h).
+  std::optional<std::uint64_t> at_once = {};
   // The best evaluation so far; its model is in OUTPUT/best (best_model.h).
   struct Best {
     std::uint64_t step = 0;

@@ -48,6 +48,8 @@ class DeviceMemory {
   // was live where the capacity did not suffice (kept in failure()), unsupported for the rest.
   Status run(const std::function<Status()>& work);
   const std::optional<allocator::OutOfMemory>& failure() const { return failure_; }
+  // What ran out of memory is done again in another way: failure() is nothing any more.
+  void forgive() { failure_.reset(); }
 
   // After each step, whose largest micro-batch had so many samples: what a sample costs is learned
   // from the steps' peaks.

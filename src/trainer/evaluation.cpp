@@ -13,18 +13,21 @@ std::size_t count_evaluations(std::size_t samples, std::uint64_t micro) {
   return (samples + micro - 1) / micro;
 }
 
-EvaluatedPart evaluate(Model& model, const data::Samples& samples, std::uint64_t micro,
-                       std::size_t first, std::size_t last,
-                       const std::function<bool()>& wants_stop) {
+Result<EvaluatedPart> evaluate(Model& model, const data::Samples& samples, EvaluationRange range,
+                               FittingBatches& batches, const std::function<bool()>& wants_stop) {
   std::vector<std::size_t> order(samples.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto one = [&](const auto& piece, std::size_t /*batch*/, std::size_t /*part*/) {
+    return Result<double>(evaluate_micro_batch(model, data::make_micro_batch(samples, piece)));
+  };
   EvaluatedPart part;
-  for (std::size_t i = first; i < last; ++i) {
+  for (std::size_t i = range.first; i < range.last; ++i) {
     part.is_whole = !wants_stop();
     if (!part.is_whole) break;
-    const data::StepSamples step = data::make_step(samples, order, i * micro, {.micro = micro});
-    part.loss +=
-        evaluate_micro_batch(model, data::make_micro_batch(samples, step.micro_batches[0]));
+    const data::StepSamples step =
+        data::make_step(samples, order, i * range.micro, {.micro = range.micro});
+    HEADROOM_TRY(const double loss, batches.run(step.micro_batches, range.step, one));
+    part.loss += loss;
     part.targets += static_cast<double>(step.targets);
   }
   return part;

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 
+#include "base/result.h"
 #include "trainer/data/samples.h"
+#include "trainer/fitting_batches.h"
 #include "trainer/model.h"
 
 namespace headroom::trainer {
@@ -22,10 +24,15 @@ struct EvaluatedPart {
   bool is_whole = true;
 };
 
-// The micro-batches from `first` to before `last`, without dropout. Asks `wants_stop` before each,
-// and ends there if it says yes.
-EvaluatedPart evaluate(Model& model, const data::Samples& samples, std::uint64_t micro,
-                       std::size_t first, std::size_t last,
-                       const std::function<bool()>& wants_stop);
+// The micro-batches from `first` to before `last`, without dropout, in pieces that fit. Asks
+// `wants_stop` before each, and ends there if it says yes. `step`: after which it is done. Fails as
+// FittingBatches::run() does.
+struct EvaluationRange {
+  std::uint64_t micro = 1;
+  std::size_t first = 0, last = 0;
+  std::uint64_t step = 0;
+};
+Result<EvaluatedPart> evaluate(Model& model, const data::Samples& samples, EvaluationRange range,
+                               FittingBatches& batches, const std::function<bool()>& wants_stop);
 
 }  // namespace headroom::trainer

@@ -25,7 +25,7 @@ Result<std::vector<double>> SharedWork::do_all(std::size_t count, const Part& pa
   while (true) {
     const std::uint32_t lost_before = ranks_.lost();
     const auto [first, last] = ranks_.share(count);
-    std::vector<double> numbers = part(first, last);
+    HEADROOM_TRY(std::vector<double> numbers, part(first, last));
     numbers.push_back(observer_.wants_stop() ? 1 : 0);
     bool together = true;
     if (trained != nullptr) {

@@ -22,11 +22,12 @@ class SharedWork {
       : ranks_(ranks), output_(output), observer_(observer) {}
 
   // Does the pieces from `first` to before `last`; returns numbers that are added up over all.
-  using Part = std::function<std::vector<double>(std::size_t first, std::size_t last)>;
+  using Part = std::function<Result<std::vector<double>>(std::size_t first, std::size_t last)>;
 
   // The sums of what `part` returned on every rank, in the order of ranks; the gradients of
   // `trained` are the sums of all ranks' then. With `part` called again after a loss, gradients
-  // begin anew. `steps`: done so far, for a rank that has to take over writing.
+  // begin anew. `steps`: done so far, for a rank that has to take over writing. Fails as `part`
+  // does, and as Ranks::tell().
   Result<std::vector<double>> do_all(std::size_t count, const Part& part, std::uint64_t steps,
                                      std::deque<Parameter>* trained = nullptr);
 

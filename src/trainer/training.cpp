@@ -6,14 +6,17 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <span>
 
 #include "trainer/begin.h"
 #include "trainer/evaluation.h"
+#include "trainer/fitting_batches.h"
 #include "trainer/gradient_norm.h"
 #include "trainer/kernels/kernels.h"
 #include "trainer/load_weights.h"
 #include "trainer/optimizer.h"
 #include "trainer/output_folder.h"
+#include "trainer/run_errors.h"
 #include "trainer/run_output.h"
 #include "trainer/run_records.h"
 #include "trainer/shared_work.h"
@@ -44,7 +47,8 @@ class Run {
         schedule_(settings_.schedule, length_.steps),
         output_(request.output, settings_.original_config, request.base_model,
                 std::move(begun.lock)),
-        work_(ranks_, output_, observer) {}
+        work_(ranks_, output_, observer),
+        batches_(memory_, observer, settings_.batch.micro) {}
 
   // Model, weights and, if asked for, the state of the run before.
   Status prepare() {
@@ -86,29 +90,17 @@ class Run {
     if (!output_.writes() || !model_ || position_.steps == 0 || updating_ ||
         output_.saved_at() == position_.steps)
       return;
-    for (Parameter& parameter : model_->trainable()) parameter.grad.reset();
+    drop_gradients();
     rescued_ = save_position();
     if (rescued_) observer_.on_note(checkpoint_note());
   }
 
-  // What ended the run, with where things stand if that was a full disk, and the way on.
   Error explain(Error error) const {
-    if (!rescued_ && rescued_.error().message != error.message)
-      error.message += fmt::format("; the state after step {} could not be saved: {}",
-                                   position_.steps, rescued_.error().message);
-    const bool disk =
-        error.code == Errc::no_space || (!rescued_ && rescued_.error().code == Errc::no_space);
-    if (!disk) return error;
-    const OutputSize size = output_size(settings_, length_);
-    const auto& saved_at = output_.saved_at();
-    error.message += saved_at ? fmt::format("; the state after step {} is whole, in {}", *saved_at,
-                                            checkpoint_path(request_.output))
-                              : "; no checkpoint was saved before that";
-    error.next = fmt::format(
-        "free up to {} on the file system of {}, then {}",
-        to_string(room_needed(request_.output, size)), request_.output,
-        saved_at ? "go on with --resume" : "start again; or choose another folder with --output");
-    return error;
+    return explain_end(std::move(error), {.output = request_.output,
+                                          .steps = position_.steps,
+                                          .saved_at = output_.saved_at(),
+                                          .rescued = rescued_,
+                                          .size = output_size(settings_, length_)});
   }
 
   const Status& rescued() const { return rescued_; }
@@ -116,6 +108,8 @@ class Run {
 
   Json report() {
     totals_.steps = position_.steps;
+    totals_.out_of_memory.insert(totals_.out_of_memory.begin(), batches_.events().begin(),
+                                 batches_.events().end());
     totals_.samples = position_.samples;
     if (start_) totals_.elapsed_s = seconds_since(*start_);
     Json settings = to_json(settings_);
@@ -141,6 +135,7 @@ class Run {
                  load_checkpoint(checkpoint_path(request_.output), *model_, *optimizer_, identity_,
                                  request_.allowed_changes));
     position_ = loaded.position;
+    if (position_.at_once) batches_.set_at_once(*position_.at_once);
     output_.found_checkpoint(position_.steps);
     end_epoch();  // Older versions stopped in front of it.
     HEADROOM_CHECK(find_best());
@@ -175,9 +170,9 @@ class Run {
     // The loss is the mean over all tokens of the step, however they fall into micro-batches.
     const double scale = 1.0 / static_cast<double>(step.targets);
     HEADROOM_TRY(const double loss, compute_gradients(step, scale));
-    if (!std::isfinite(loss)) return not_finite("the loss of", 1);
+    if (!std::isfinite(loss)) return not_finite("the loss of", position_.steps + 1);
     const double norm = gradient_norm(model_->trainable());
-    if (!std::isfinite(norm)) return not_finite("the gradient's norm of", 1);
+    if (!std::isfinite(norm)) return not_finite("the gradient's norm of", position_.steps + 1);
     const double factor = schedule_.factor(position_.steps);
     const double rate = optimizer_->learning_rate(factor);
     updating_ = true;
@@ -189,7 +184,7 @@ class Run {
     const std::uint64_t epoch = position_.epoch + 1;
     end_epoch();
     totals_.tokens += step.tokens;
-    memory_.end_step(settings_.batch.micro);
+    memory_.end_step(batches_.at_once());
     return report_step({.step = position_.steps,
                         .steps = length_.steps,
                         .epoch = epoch,
@@ -204,18 +199,25 @@ class Run {
   // Returns the summed loss of the step.
   Result<double> compute_gradients(const data::StepSamples& step, double scale) {
     const std::uint64_t seed = mix_seed(mix_seed(settings_.seed, dropout_seed), position_.steps);
-    const auto part = [&](std::size_t first, std::size_t last) {
-      double loss = 0;
-      for (std::size_t i = first; i < last; ++i) {
-        loss += train_micro_batch(*model_,
-                                  data::make_micro_batch(samples_.training, step.micro_batches[i]),
-                                  scale, mix_seed(seed, i));
-      }
+    const auto part = [&](std::size_t first, std::size_t last) -> Result<std::vector<double>> {
+      const auto piece = [&](const auto& indices, std::size_t batch,
+                             std::size_t number) -> Result<double> {
+        const std::uint64_t own = mix_seed(seed, first + batch);
+        return train_micro_batch(*model_, data::make_micro_batch(samples_.training, indices), scale,
+                                 number == 0 ? own : mix_seed(own, number));
+      };
+      const auto own = std::span(step.micro_batches).subspan(first, last - first);
+      HEADROOM_TRY(const double loss,
+                   batches_.run(own, position_.steps + 1, piece, [this] { drop_gradients(); }));
       return std::vector<double>{loss};
     };
     HEADROOM_TRY(const auto sums, work_.do_all(step.micro_batches.size(), part, position_.steps,
                                                &model_->trainable()));
     return sums.front();
+  }
+
+  void drop_gradients() {
+    for (Parameter& parameter : model_->trainable()) parameter.grad.reset();
   }
 
   void end_epoch() {
@@ -235,9 +237,10 @@ class Run {
   // The mean loss over the evaluation's tokens; nothing if the run is to stop.
   Result<std::optional<double>> evaluate_all() {
     const std::uint64_t micro = settings_.batch.micro;
-    const auto part = [&](std::size_t first, std::size_t last) {
-      const EvaluatedPart done = evaluate(*model_, samples_.evaluation, micro, first, last,
-                                          [this] { return observer_.wants_stop(); });
+    const auto part = [&](std::size_t first, std::size_t last) -> Result<std::vector<double>> {
+      HEADROOM_TRY(const EvaluatedPart done,
+                   evaluate(*model_, samples_.evaluation, {micro, first, last, position_.steps},
+                            batches_, [this] { return observer_.wants_stop(); }));
       return std::vector<double>{done.loss, done.targets, done.is_whole ? 0.0 : 1.0};
     };
     HEADROOM_TRY(const auto sums, work_.do_all(count_evaluations(samples_.evaluation.size(), micro),
@@ -252,7 +255,8 @@ class Run {
     HEADROOM_TRY(const auto evaluated, evaluate_all());
     if (!evaluated) return Done{};
     const double loss = *evaluated;
-    if (!std::isfinite(loss)) return not_finite("the loss on the evaluation data after", 0);
+    if (!std::isfinite(loss))
+      return not_finite("the loss on the evaluation data after", position_.steps);
     const bool better = !position_.best || loss < position_.best->loss;
     const EvaluationMetrics line{.step = position_.steps,
                                  .epoch = position_.epoch + (position_.sample == 0 ? 0 : 1),
@@ -305,6 +309,8 @@ class Run {
   }
 
   Status save_position() {
+    position_.at_once.reset();
+    if (batches_.at_once() < settings_.batch.micro) position_.at_once = batches_.at_once();
     return output_.save_checkpoint(*model_, *optimizer_, identity_, position_);
   }
 
@@ -313,7 +319,7 @@ class Run {
     Status saved = Done{};
     const auto write = [&](std::size_t /*first*/, std::size_t /*last*/) {
       saved = output_.save_result(*model_);
-      return std::vector<double>();
+      return Result<std::vector<double>>(std::vector<double>());
     };
     HEADROOM_CHECK(work_.do_all(0, write, position_.steps));
     return saved;
@@ -338,14 +344,6 @@ class Run {
                        checkpoint_path(request_.output));
   }
 
-  // Found before the optimizer has spread it: what trains is still as after the last step.
-  Error not_finite(const char* what, std::uint64_t later) const {
-    return {Errc::invalid,
-            fmt::format("{} step {} is not a finite number", what, position_.steps + later),
-            "lower optimizer.learning_rate (a tenth is a good try), or limit the gradients: "
-            "optimizer.max_grad_norm = 1.0"};
-  }
-
   Status stop() {
     HEADROOM_CHECK(save_position());
     return Error{Errc::io, "stopped by request; " + checkpoint_note(), "go on with --resume"};
@@ -362,6 +360,7 @@ class Run {
   Schedule schedule_;
   RunOutput output_;
   SharedWork work_;
+  FittingBatches batches_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Optimizer> optimizer_;
   Position position_;

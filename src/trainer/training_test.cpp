@@ -274,9 +274,9 @@ TEST(Training, running_out_of_memory_is_an_error_that_names_what_was_live) {
   EXPECT_LE((*report)["measured"]["reserved_bytes"], 2 << 20);
 }
 
-// The first step fits and a later one does not: what was learnt is in a checkpoint, and a smaller
-// micro-batch goes on from it.
-TEST(Training, after_running_out_of_memory_a_smaller_micro_batch_goes_on) {
+// The first step fits and a later one does not, not even with one sample at once: what was learnt
+// is in a checkpoint, and a larger capacity goes on from it.
+TEST(Training, after_running_out_of_memory_a_larger_capacity_goes_on) {
   const TinyJob job;
   job.folder.write(
       "ids.txt", "1 2 3\n4 5 6\n7 8 9\n1 3 5\n" + [] {
@@ -284,19 +284,20 @@ TEST(Training, after_running_out_of_memory_a_smaller_micro_batch_goes_on) {
         for (int i = 0; i < 400; ++i) line += "7 ";
         return line + "\n" + line + "\n";
       }());
-  const Changes common = {"data.path=\"ids.txt\"", "data.kind=\"tokens\"",     "batch.sequence=400",
-                          "data.epochs=3",         "device.capacity=\"4MiB\"", "data.seed=3"};
-  Changes large = common;
-  large.emplace_back("batch.micro=2");
-  auto request = job.request(large);
+  const Changes common = {"data.path=\"ids.txt\"", "data.kind=\"tokens\"",
+                          "batch.sequence=400",    "compute.attention=\"math\"",
+                          "data.epochs=3",         "data.seed=3"};
+  Changes small = common;
+  small.emplace_back("device.capacity=\"2MiB\"");
+  auto request = job.request(small);
   ASSERT_TRUE(request) << request.error().message;
   const Finished failed = run(*request);
   ASSERT_FALSE(failed.outcome.status);
   ASSERT_GE(failed.steps.size(), 1U);
 
-  Changes small = common;
-  small.insert(small.end(), {"batch.micro=1", "batch.accumulate=2"});
-  auto resumed = job.request(small);
+  Changes large = common;
+  large.emplace_back("device.capacity=\"16MiB\"");
+  auto resumed = job.request(large);
   ASSERT_TRUE(resumed);
   resumed->resume = true;
   const Finished rest = run(*resumed);

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Micro-batches that shrink until they fit. Where memory runs out in one, what was computed of the
+// step so far is dropped and done again with half as many samples at once: the same samples, and
+// the same sums but for their rounding. It stays so for the rest of the run.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "trainer/device_memory.h"
+#include "trainer/metrics.h"
+#include "trainer/observer.h"
+
+namespace headroom::trainer {
+
+class FittingBatches {
+ public:
+  // Indices of samples.
+  using Indices = std::vector<std::size_t>;
+
+  FittingBatches(DeviceMemory& memory, Observer& observer, std::uint64_t at_once)
+      : memory_(memory), observer_(observer), at_once_(at_once) {}
+
+  // One piece of a micro-batch, the `part`th of it, counted from 0; returns its loss. It may throw
+  // what libtorch throws.
+  using Work =
+      std::function<Result<double>(const Indices& piece, std::size_t batch, std::size_t part)>;
+
+  // The losses of all pieces added up. `start_over` drops what pieces have left behind. Where a
+  // single sample does not fit, fails with out_of_memory, and DeviceMemory::failure() says why.
+  // `step` is for the record.
+  Result<double> run(
+      std::span<const Indices> batches, std::uint64_t step, const Work& work,
+      const std::function<void()>& start_over = [] {});
+
+  // How many samples a piece has at most.
+  std::uint64_t at_once() const { return at_once_; }
+  void set_at_once(std::uint64_t samples) { at_once_ = samples; }
+  const std::vector<OutOfMemoryEvent>& events() const { return events_; }
+
+ private:
+  Result<double> attempt(std::span<const Indices> batches, const Work& work) const;
+
+  DeviceMemory& memory_;
+  Observer& observer_;
+  std::uint64_t at_once_;
+  std::vector<OutOfMemoryEvent> events_;
+};
+
+}  // namespace headroom::trainer
