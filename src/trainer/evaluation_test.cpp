@@ -121,7 +121,8 @@ TEST(Evaluation, the_best_model_is_kept_when_later_ones_are_worse) {
     const auto samples = data::read_split(request->settings.data, request->settings.evaluation, 1);
     const std::size_t all = count_evaluations(samples->evaluation.size(), 2);
     const auto memory = DeviceMemory::create({.capacity = 32_MiB});
-    FittingBatches batches(**memory, finished.observer, 2);
+    RecordingObserver observer;
+    FittingBatches batches(**memory, observer, 2);
     const auto whole =
         evaluate(model, samples->evaluation, {2, 0, all}, batches, [] { return false; });
     ASSERT_TRUE(whole);

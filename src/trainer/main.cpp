@@ -2,9 +2,11 @@
 // headroom-train JOB: reads the job, plans it, trains it, and says how right the plan was.
 #include <fmt/format.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -26,7 +28,7 @@
 #include "run/output_folder.h"
 #include "trainer/check_files.h"
 #include "trainer/oom_score.h"
-#include "trainer/ranks/rank_place.h"
+#include "trainer/ranks/ranks.h"
 #include "trainer/run_identity.h"
 #include "trainer/training.h"
 
@@ -181,11 +183,17 @@ std::string compare(const Json& report) {
 }
 
 // The end of a rank that does not write: it speaks only of what went wrong here and nowhere else.
-int end_beside(const TrainOutcome& outcome, const RankPlace& place, machine::Printer& printer) {
-  if (outcome.status) return exit_ok;
-  if (outcome.is_broken_off || stop_requested != 0) return exit_failed;
-  return fail(printer, Error(outcome.status.error()).in(fmt::format("rank {}", place.rank)),
-              exit_failed);
+// Where another has ended, it waits to be told to: who started them takes the first end for the
+// job's.
+int end_beside(const Error& error, const RankPlace& place, machine::Printer& printer) {
+  using namespace std::chrono_literals;
+  constexpr auto look = 20ms, longest = 5000ms;
+  if (is_of_another_rank(error)) {
+    for (auto waited = 0ms; stop_requested == 0 && waited < longest; waited += look)
+      std::this_thread::sleep_for(look);
+  }
+  if (is_of_another_rank(error) || stop_requested != 0) return exit_failed;
+  return fail(printer, Error(error).in(fmt::format("rank {}", place.rank)), exit_code_of(error));
 }
 
 int run_job(const Arguments& arguments, machine::Printer& printer) {
@@ -194,8 +202,11 @@ int run_job(const Arguments& arguments, machine::Printer& printer) {
   ConsoleObserver observer(printer, arguments.quiet, request->place.rank == 0);
   const auto outcome = train(*request, observer);
   observer.close_line();
+  const bool is_beside = outcome ? !outcome->leads : request->place.rank != 0;
+  if (outcome && outcome->status && is_beside) return exit_ok;
+  if (is_beside)
+    return end_beside(outcome ? outcome->status.error() : outcome.error(), request->place, printer);
   if (!outcome) return fail(printer, outcome.error(), exit_code_of(outcome.error()));
-  if (!outcome->leads) return end_beside(*outcome, request->place, printer);
   if (arguments.json) printer.print_json(outcome->report);
   if (!outcome->records) fail(printer, outcome->records.error(), exit_failed);
   if (outcome->out_of_memory) {

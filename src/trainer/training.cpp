@@ -381,7 +381,6 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
   TrainOutcome outcome;
   outcome.status = memory.run([&] { return run.train_all(); });
   outcome.out_of_memory = memory.failure();
-  outcome.is_broken_off = begun.ranks.is_broken_off();
   if (!outcome.status) {
     run.rescue();
     outcome.status = run.explain(std::move(outcome.status).error());

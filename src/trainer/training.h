@@ -34,7 +34,6 @@ struct TrainOutcome {
   Status status = Done{};      // Why the run ended early, if it did, and where things stand.
   Status records = Done{};     // What of the report and the trace could not be written.
   bool leads = true;           // Of several ranks, the one that wrote.
-  bool is_broken_off = false;  // It ended because another rank did.
 };
 
 // Fails where the run could not begin: data or weights that cannot be read, a folder that holds

@@ -114,6 +114,10 @@ void Siblings::send_all(int signal) {
   }
 }
 
+void end_with_parent() {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
 void end_by(int signal) {
   const rlimit none{0, 0};
   ::setrlimit(RLIMIT_CORE, &none);

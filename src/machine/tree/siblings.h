@@ -50,6 +50,9 @@ class Siblings {
   std::size_t ended_ = 0;
 };
 
+// From here on this process gets SIGTERM when the one that started it ends, however that ends.
+void end_with_parent();
+
 // Ends this process as `signal` ended another one, without a core dump of its own.
 [[noreturn]] void end_by(int signal);
 

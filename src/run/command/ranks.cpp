@@ -130,6 +130,7 @@ void end_as(const RanksEnd& end) {
 
 Result<RanksEnd> run_ranks(const RankJob& job, const std::function<void(const std::string&)>& say) {
   HEADROOM_TRY(machine::Signals signals, machine::Signals::take());
+  machine::end_with_parent();
   HEADROOM_TRY(const int port, machine::free_loopback_port());
   std::vector<machine::SiblingCommand> commands;
   for (std::uint32_t rank = 0; rank < job.ranks; ++rank) {

@@ -27,6 +27,7 @@ constexpr std::uint32_t absent_ms = 30 * 60'000;
 constexpr std::uint32_t slots = 2, chunk_bytes = 128U << 10U;
 constexpr std::uint64_t most_staging = 16U << 20U, least_staging = 1U << 20U;
 constexpr const char* folder = "/dev/shm";
+constexpr const char* another_ended = "another rank ended before the job did";
 
 // A function of the file system's size and not of what is free, so that all ranks find the same.
 std::uint64_t staging_for(std::uint32_t ranks) {
@@ -134,6 +135,10 @@ class Ranks::Staging {
   std::uint64_t used_ = 0;
 };
 
+bool is_of_another_rank(const Error& error) {
+  return error.message == another_ended;
+}
+
 Result<Ranks> Ranks::join(const RankPlace& place, std::uint64_t job,
                           std::shared_ptr<averager::SharedMapping> mapping) {
   averager::Options options = options_for(place, job);
@@ -167,13 +172,10 @@ Result<bool> Ranks::sum(ElementType type, std::uint64_t elements) {
       averager_->start(
           {.kind = averager::Kind::sum, .type = type, .data = staging_, .elements = elements}));
   auto outcome = averager_->wait(ticket);
-  if (!outcome) {
-    is_broken_off_ = outcome.error().code == Errc::io;
-    if (is_broken_off_)
-      return Error{Errc::io, "another rank ended before the job did",
-                   "what it printed says why; then the same command with --resume"};
-    return std::move(outcome).error();
-  }
+  if (!outcome && outcome.error().code == Errc::io)
+    return Error{Errc::io, another_ended,
+                 "what it printed says why; then the same command with --resume"};
+  if (!outcome) return std::move(outcome).error();
   const std::uint32_t gone = present_ & ~std::uint32_t{outcome->present};
   lost_ |= gone;
   present_ &= ~gone;

@@ -30,6 +30,9 @@ struct Told {
   std::vector<double> numbers;
 };
 
+// Whether a run ended because another rank did, which has said why.
+bool is_of_another_rank(const Error& error);
+
 class Ranks {
  public:
   Ranks() = default;  // A process that trains alone.
@@ -44,8 +47,6 @@ class Ranks {
   // Ranks as bits: those that are left, and those that were lost.
   std::uint32_t present() const { return present_; }
   std::uint32_t lost() const { return lost_; }
-  // Whether the job ended here because a rank was lost (RankPlace::goes_on is not set).
-  bool is_broken_off() const { return is_broken_off_; }
   // The first of those that are left writes what the job leaves behind.
   bool leads() const { return turn() == 0; }
 
@@ -71,7 +72,6 @@ class Ranks {
   std::uint32_t ranks_ = 1;
   std::uint32_t present_ = 1;
   std::uint32_t lost_ = 0;
-  bool is_broken_off_ = false;
   std::uint64_t staging_bytes_ = 0;
   std::byte* staging_ = nullptr;  // In the segment.
   std::unique_ptr<averager::Averager> averager_;

@@ -127,8 +127,8 @@ TEST_F(RanksTest, without_leave_to_go_on_the_others_end) {
     if (ranks.rank() == 1) return;
     const auto cut_short = ranks.tell({2});
     ASSERT_FALSE(cut_short);
-    EXPECT_TRUE(ranks.is_broken_off());
-    EXPECT_THAT(cut_short.error().message, HasSubstr("another rank ended"));
+    EXPECT_TRUE(is_of_another_rank(cut_short.error())) << cut_short.error().message;
+    EXPECT_THAT(cut_short.error().next, HasSubstr("--resume"));
   });
 }
 
