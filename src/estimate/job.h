@@ -150,7 +150,10 @@ struct Job {
   struct Data {
     std::vector<std::string> paths;  // Files or folders; relative to the job file.
     std::string kind = "text";  // "text": UTF-8 text. "tokens": whitespace-separated ids, a line a
-                                // sample. "jsonl": texts, completions, conversations.
+                                // sample. "jsonl": texts, completions, conversations. "bin",
+                                // "npy": arrays of ids.
+    std::optional<std::string> dtype;      // Of the ids of "bin", if no header says it: "uint16" or
+                                           // "uint32".
     std::optional<std::string> tokenizer;  // A tokenizer.json or its folder, or "bytes"; none: the
                                            // model's, if it has one.
     std::optional<std::string> chat_template;  // Of conversations; none: the tokenizer tells.

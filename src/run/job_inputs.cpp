@@ -64,7 +64,8 @@ machine::InputFiles inputs_of(const std::string& path, const JobFlags& flags,
     for (const std::string& data : *paths) {
       const std::string place = below(loaded.folder, data);
       if (is_folder(place)) {
-        inputs.folders.push_back({place, {".txt", ".md", ".jsonl"}});  // As the trainer reads them.
+        // As the trainer reads them.
+        inputs.folders.push_back({place, {".txt", ".md", ".jsonl", ".bin", ".npy"}});
       } else {
         inputs.files.push_back(place);
       }

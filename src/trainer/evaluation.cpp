@@ -13,12 +13,14 @@ std::size_t count_evaluations(std::size_t samples, std::uint64_t micro) {
   return (samples + micro - 1) / micro;
 }
 
-Result<EvaluatedPart> evaluate(Model& model, const data::Samples& samples, EvaluationRange range,
+Result<EvaluatedPart> evaluate(Model& model, const data::SampleSet& samples, EvaluationRange range,
                                FittingBatches& batches, const std::function<bool()>& wants_stop) {
   std::vector<std::size_t> order(samples.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  const auto one = [&](const auto& piece, std::size_t /*batch*/, std::size_t /*part*/) {
-    return Result<double>(evaluate_micro_batch(model, data::make_micro_batch(samples, piece)));
+  const auto one = [&](const auto& piece, std::size_t /*batch*/,
+                       std::size_t /*part*/) -> Result<double> {
+    HEADROOM_TRY(const MicroBatch batch, data::make_micro_batch(samples, piece));
+    return evaluate_micro_batch(model, batch);
   };
   EvaluatedPart part;
   for (std::size_t i = range.first; i < range.last; ++i) {

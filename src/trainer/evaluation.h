@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "base/result.h"
-#include "trainer/data/samples.h"
+#include "trainer/data/sample_set.h"
 #include "trainer/fitting_batches.h"
 #include "trainer/model.h"
 
@@ -26,13 +26,13 @@ struct EvaluatedPart {
 
 // The micro-batches from `first` to before `last`, without dropout, in pieces that fit. Asks
 // `wants_stop` before each, and ends there if it says yes. `step`: after which it is done. Fails as
-// FittingBatches::run() does.
+// FittingBatches::run() does, and where a sample cannot be read.
 struct EvaluationRange {
   std::uint64_t micro = 1;
   std::size_t first = 0, last = 0;
   std::uint64_t step = 0;
 };
-Result<EvaluatedPart> evaluate(Model& model, const data::Samples& samples, EvaluationRange range,
+Result<EvaluatedPart> evaluate(Model& model, const data::SampleSet& samples, EvaluationRange range,
                                FittingBatches& batches, const std::function<bool()>& wants_stop);
 
 }  // namespace headroom::trainer

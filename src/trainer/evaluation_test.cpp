@@ -45,18 +45,30 @@ Finished run(const TrainRequest& request, Stop stop = {}) {
   return finished;
 }
 
+data::Samples read_all(const data::SampleSet& samples) {
+  data::Samples all;
+  data::Sample space;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    const auto sample = samples.read(i, space);
+    all.emplace_back(sample->begin(), sample->end());
+  }
+  return all;
+}
+
 TEST(Evaluation, a_share_is_rounded_up_drawn_by_the_seed_and_never_trained_on) {
   data::Samples samples;
   for (std::int32_t i = 0; i < 21; ++i) samples.push_back({i, i});
   const auto first = data::split(samples, 0.1, 1);
   ASSERT_TRUE(first);
-  EXPECT_EQ(first->evaluation.size(), 3U);
-  EXPECT_EQ(first->training.size(), 18U);
-  EXPECT_TRUE(std::is_sorted(first->training.begin(), first->training.end()));
-  for (const data::Sample& sample : first->evaluation)
-    EXPECT_THAT(first->training, ::testing::Not(Contains(sample)));
-  EXPECT_EQ(data::split(samples, 0.1, 1)->evaluation, first->evaluation);
-  EXPECT_NE(data::split(samples, 0.1, 2)->evaluation, first->evaluation);
+  const data::Samples evaluation = read_all(first->evaluation);
+  const data::Samples training = read_all(first->training);
+  EXPECT_EQ(evaluation.size(), 3U);
+  EXPECT_EQ(training.size(), 18U);
+  EXPECT_TRUE(std::is_sorted(training.begin(), training.end()));
+  for (const data::Sample& sample : evaluation)
+    EXPECT_THAT(training, ::testing::Not(Contains(sample)));
+  EXPECT_EQ(read_all(data::split(samples, 0.1, 1)->evaluation), evaluation);
+  EXPECT_NE(read_all(data::split(samples, 0.1, 2)->evaluation), evaluation);
   const auto none_left = data::split(samples, 0.99, 1);
   ASSERT_FALSE(none_left);
   EXPECT_THAT(none_left.error().message, HasSubstr("0.99 of 21 samples"));

@@ -136,13 +136,13 @@ void add_schedule(const ScheduleSettings& settings, std::uint64_t epochs, std::u
 }
 
 // What was read is what counts: files may have moved.
-void add_data(const data::Source& source, const data::Samples& samples, RunIdentity& identity) {
-  const auto& [paths, kind, longest, vocabulary, key, tokenizer, chat_template, end_of_text] =
-      source;  // The last three show in the tokens.
+void add_data(const data::Source& source, const data::SampleSet& samples, RunIdentity& identity) {
+  const auto& [paths, kind, longest, vocabulary, key, tokenizer, chat_template, end_of_text,
+               token_type] = source;  // The last four show in the tokens.
   identity.insert({{"data.kind", kind},
                    {"data.path: samples", to_text(samples.size())},
-                   {"data.path: tokens", to_text(data::count_tokens(samples))},
-                   {"data.path: checksum of the tokens", checksum_of(samples)}});
+                   {"data.path: tokens", to_text(samples.count_tokens())},
+                   {"data.path: checksum of the tokens", samples.checksum()}});
 }
 
 std::string value_in(const RunIdentity& identity, const std::string& name) {
@@ -182,7 +182,7 @@ RunIdentity identify(const Settings& settings, const data::Split& samples) {
   add_data(data, samples.training, identity);
   // Losses on other samples cannot be compared with that of the best model so far.
   identity[evaluation_checksum] =
-      samples.evaluation.empty() ? "none" : checksum_of(samples.evaluation);
+      samples.evaluation.empty() ? "none" : samples.evaluation.checksum();
   const auto& [micro, accumulate] = batch;  // A step's samples may be cut in any way.
   identity["batch.micro × batch.accumulate"] = to_text(micro * accumulate);
   identity["data.seed"] = to_text(seed);

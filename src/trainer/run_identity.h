@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "trainer/data/samples.h"
+#include "trainer/data/split.h"
 #include "trainer/settings.h"
 
 namespace headroom::trainer {

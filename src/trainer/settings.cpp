@@ -138,7 +138,9 @@ std::optional<std::int32_t> find_end_of_text(const Json& config) {
 // Tokens are as the job says, else as the model's own tokenizer makes them, else bytes.
 Result<std::string> find_tokenizer(const run::LoadedJob& loaded) {
   const auto& given = loaded.job.data.tokenizer;
-  if (loaded.job.data.kind == "tokens" || given == "bytes") return std::string();
+  const std::string& kind = loaded.job.data.kind;
+  const bool has_ids = kind == "tokens" || kind == "bin" || kind == "npy";
+  if (has_ids || given == "bytes") return std::string();
   if (given) {
     const std::string path = below(loaded.folder, *given);
     const auto kind = machine::kind_of(path);
@@ -168,6 +170,8 @@ Result<data::Source> make_source(const run::LoadedJob& loaded) {
   source.vocabulary = loaded.model.vocabulary;
   source.chat_template = loaded.job.data.chat_template.value_or("");
   source.end_of_text = find_end_of_text(loaded.config);
+  if (const auto& type = loaded.job.data.dtype)
+    source.token_type = *type == "uint16" ? tokens::TokenType::uint16 : tokens::TokenType::uint32;
   HEADROOM_TRY(source.tokenizer, find_tokenizer(loaded));
   return source;
 }

@@ -117,7 +117,7 @@ class Run {
     settings["kernels"] = kernels::kernels().name;
     settings["warmup_steps"] = schedule_.warmup_steps();
     settings["data_samples"] = samples_.training.size();
-    settings["data_tokens"] = data::count_tokens(samples_.training);
+    settings["data_tokens"] = samples_.training.count_tokens();
     report_evaluation();
     return make_report(totals_, memory_.measured(), request_.predicted, settings);
   }
@@ -203,8 +203,8 @@ class Run {
       const auto piece = [&](const auto& indices, std::size_t batch,
                              std::size_t number) -> Result<double> {
         const std::uint64_t own = mix_seed(seed, first + batch);
-        return train_micro_batch(*model_, data::make_micro_batch(samples_.training, indices), scale,
-                                 number == 0 ? own : mix_seed(own, number));
+        HEADROOM_TRY(const MicroBatch micro, data::make_micro_batch(samples_.training, indices));
+        return train_micro_batch(*model_, micro, scale, number == 0 ? own : mix_seed(own, number));
       };
       const auto own = std::span(step.micro_batches).subspan(first, last - first);
       HEADROOM_TRY(const double loss,
@@ -290,7 +290,7 @@ class Run {
   void report_evaluation() {
     if (!position_.best) return;
     totals_.evaluation = {.samples = samples_.evaluation.size(),
-                          .tokens = data::count_tokens(samples_.evaluation),
+                          .tokens = samples_.evaluation.count_tokens(),
                           .last_loss = last_evaluation_,
                           .best_loss = position_.best->loss,
                           .best_step = position_.best->step};

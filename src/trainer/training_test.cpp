@@ -60,7 +60,7 @@ double evaluate(Model& model, const Settings& settings) {
   double loss = 0;
   double targets = 0;
   for (std::size_t i = 0; i < samples->size(); ++i) {
-    loss += evaluate_micro_batch(model, data::make_micro_batch(*samples, {i}));
+    loss += evaluate_micro_batch(model, *data::make_micro_batch(*samples, {i}));
     targets += static_cast<double>((*samples)[i].size() - 1);
   }
   return loss / targets;

@@ -27,7 +27,7 @@ std::uint64_t count_steps(std::size_t samples, BatchShape shape, std::uint64_t e
   return (samples + at_once - 1) / at_once * epochs;
 }
 
-StepSamples make_step(const Samples& samples, const std::vector<std::size_t>& order,
+StepSamples make_step(const SampleSet& samples, const std::vector<std::size_t>& order,
                       std::size_t position, BatchShape shape) {
   StepSamples step;
   const std::size_t end =
@@ -37,16 +37,17 @@ StepSamples make_step(const Samples& samples, const std::vector<std::size_t>& or
     for (std::size_t i = first; i < std::min<std::size_t>(end, first + shape.micro); ++i) {
       batch.push_back(order[i]);
       ++step.samples;
-      step.tokens += samples[order[i]].size();
-      step.targets += tokens::count_targets(samples[order[i]]);
+      step.tokens += samples.tokens_of(order[i]);
+      step.targets += samples.targets_of(order[i]);
     }
   }
   return step;
 }
 
-MicroBatch make_micro_batch(const Samples& samples, const std::vector<std::size_t>& indices) {
+Result<MicroBatch> make_micro_batch(const SampleSet& samples,
+                                    const std::vector<std::size_t>& indices) {
   std::size_t longest = 0;
-  for (const std::size_t index : indices) longest = std::max(longest, samples[index].size());
+  for (const std::size_t index : indices) longest = std::max(longest, samples.tokens_of(index));
   const TagScope scope(allocator::Component::other);
   MicroBatch batch;
   batch.batch = static_cast<std::int64_t>(indices.size());
@@ -55,8 +56,9 @@ MicroBatch make_micro_batch(const Samples& samples, const std::vector<std::size_
   batch.targets = at::full({batch.batch * batch.sequence}, ops::ignored_target, at::kLong);
   auto* ids = batch.ids.data_ptr<std::int64_t>();
   auto* targets = batch.targets.data_ptr<std::int64_t>();
+  Sample space;
   for (const std::size_t index : indices) {
-    const Sample& sample = samples[index];
+    HEADROOM_TRY(const std::span<const std::int32_t> sample, samples.read(index, space));
     std::transform(sample.begin(), sample.end(), ids, tokens::id_of);
     std::transform(sample.begin() + 1, sample.end(), targets, [](std::int32_t token) {
       return tokens::is_learned(token) ? token : ops::ignored_target;

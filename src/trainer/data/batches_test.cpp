@@ -36,7 +36,7 @@ TEST(Batches, a_step_is_cut_into_micro_batches_and_the_last_one_is_smaller) {
 }
 
 TEST(Batches, samples_are_padded_to_the_longest_and_targets_are_the_next_tokens) {
-  const MicroBatch batch = make_micro_batch({{5, 6}, {7, 8, 9}}, {0, 1});
+  const MicroBatch batch = *make_micro_batch(Samples{{5, 6}, {7, 8, 9}}, {0, 1});
   EXPECT_EQ(batch.batch, 2);
   EXPECT_EQ(batch.sequence, 3);
   const auto expected_ids = at::tensor({5, 6, 0, 7, 8, 9}, at::kLong);
@@ -48,7 +48,7 @@ TEST(Batches, samples_are_padded_to_the_longest_and_targets_are_the_next_tokens)
 TEST(Batches, what_is_only_read_is_in_the_input_and_is_no_target) {
   const Samples samples = {{~5, ~6, 7, ~0, 8}};
   EXPECT_EQ(make_step(samples, {0}, 0, {}).targets, 2U);
-  const MicroBatch batch = make_micro_batch(samples, {0});
+  const MicroBatch batch = *make_micro_batch(samples, {0});
   EXPECT_TRUE(at::equal(batch.ids, at::tensor({5, 6, 7, 0, 8}, at::kLong)));
   EXPECT_TRUE(at::equal(batch.targets, at::tensor({-100, 7, -100, 8, -100}, at::kLong)));
 }

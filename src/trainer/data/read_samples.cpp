@@ -9,6 +9,7 @@
 #include "machine/user_files.h"
 #include "tokens/sample_reader.h"
 #include "trainer/data/load_encoder.h"
+#include "trainer/data/sample_set.h"
 #include "trainer/data/samples.h"
 
 namespace headroom::trainer::data {
@@ -16,7 +17,18 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Whether samples stay in their files.
+bool is_stored(const Source& source) {
+  return source.kind == "bin" || source.kind == "npy";
+}
+
 constexpr std::size_t largest_file = std::size_t{4} << 30U;
+
+// What is data in a folder.
+std::vector<std::string> endings_of(const Source& source) {
+  if (source.kind == "jsonl" || is_stored(source)) return {"." + source.kind};
+  return {".txt", ".md"};
+}
 
 // The files of data in a folder and of the folders below it, sorted.
 Result<std::vector<std::string>> list_data_files(const std::string& folder, const Source& source) {
@@ -25,8 +37,8 @@ Result<std::vector<std::string>> list_data_files(const std::string& folder, cons
   fs::recursive_directory_iterator entry(folder, problem);
   for (; !problem && entry != fs::recursive_directory_iterator(); entry.increment(problem)) {
     const std::string extension = entry->path().extension().string();
-    const bool is_data =
-        source.kind == "jsonl" ? extension == ".jsonl" : extension == ".txt" || extension == ".md";
+    const std::vector<std::string> endings = endings_of(source);
+    const bool is_data = std::find(endings.begin(), endings.end(), extension) != endings.end();
     if (entry->is_regular_file() && is_data) {
       files.push_back(entry->path().string());
     }
@@ -39,18 +51,12 @@ Result<std::vector<std::string>> list_data_files(const std::string& folder, cons
   return files;
 }
 
-Result<std::vector<std::string>> list_files(const Source& source) {
-  std::vector<std::string> files;
-  for (const std::string& path : source.paths) {
-    std::error_code ignored;  // What is no folder is read as a file, and fails there with a reason.
-    if (!fs::is_directory(path, ignored)) {
-      files.push_back(path);
-      continue;
-    }
-    HEADROOM_TRY(const std::vector<std::string> found, list_data_files(path, source));
-    files.insert(files.end(), found.begin(), found.end());
-  }
-  return files;
+Error no_files(const Source& source) {
+  const std::string endings = join(endings_of(source), " or ");
+  return {Errc::invalid,
+          fmt::format("{}: expected files that end in {} in {}, found none", source.key, endings,
+                      source.paths.empty() ? "it" : join(source.paths, ", ")),
+          fmt::format("set {} to a folder with {} files, or to a file", source.key, endings)};
 }
 
 Error unreadable(const Source& source, Error error) {
@@ -67,12 +73,7 @@ Error no_samples(const Source& source, const std::vector<std::string>& files) {
                             source.key)
               : fmt::format("set {} to a file with text, or to a folder with .txt or .md files",
                             source.key);
-  if (files.empty()) {
-    return {Errc::invalid,
-            fmt::format("{}: expected files that end in {} in {}, found none", source.key,
-                        records ? ".jsonl" : ".txt or .md", places.empty() ? "it" : places),
-            next};
-  }
+  if (files.empty()) return no_files(source);
   const bool tokens = source.kind == "tokens";
   const char* expected = tokens    ? "lines of two token ids or more"
                          : records ? "lines with something to learn"
@@ -136,20 +137,36 @@ Status stream_files(const Source& source, const std::vector<std::string>& files,
   return Done{};
 }
 
+Error too_short(const Source& source) {
+  return {Errc::invalid,
+          fmt::format("batch.sequence: expected at least 2 tokens, one to predict from and one to "
+                      "predict; found {}",
+                      source.longest),
+          "write sequence = 256 or more under [batch]"};
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> list_files(const Source& source) {
+  std::vector<std::string> files;
+  for (const std::string& path : source.paths) {
+    std::error_code ignored;  // What is no folder is read as a file, and fails there with a reason.
+    if (!fs::is_directory(path, ignored)) {
+      files.push_back(path);
+      continue;
+    }
+    HEADROOM_TRY(const std::vector<std::string> found, list_data_files(path, source));
+    files.insert(files.end(), found.begin(), found.end());
+  }
+  return files;
+}
 
 Result<Samples> read_samples(const Source& source, std::vector<std::string>& notes) {
   std::unique_ptr<tokens::TextEncoder> encoder;
   if (source.kind != "tokens") {
     HEADROOM_TRY(encoder, load_encoder(source, notes));
   }
-  if (source.longest < 2) {
-    return Error{Errc::invalid,
-                 fmt::format("batch.sequence: expected at least 2 tokens, one to predict from and "
-                             "one to predict; found {}",
-                             source.longest),
-                 "write sequence = 256 or more under [batch]"};
-  }
+  if (source.longest < 2) return too_short(source);
   HEADROOM_TRY(const std::vector<std::string> files, list_files(source));
   Samples samples;
   if (source.kind == "tokens" || (source.kind == "text" && source.tokenizer.empty())) {
@@ -159,6 +176,18 @@ Result<Samples> read_samples(const Source& source, std::vector<std::string>& not
   }
   if (samples.empty()) return no_samples(source, files);
   return samples;
+}
+
+Result<SampleSet> open_samples(const Source& source, std::vector<std::string>& notes) {
+  if (!is_stored(source)) {
+    HEADROOM_TRY(Samples samples, read_samples(source, notes));
+    return SampleSet(std::move(samples));
+  }
+  if (source.longest < 2) return too_short(source);
+  HEADROOM_TRY(const std::vector<std::string> files, list_files(source));
+  if (files.empty()) return no_files(source);
+  HEADROOM_TRY(auto stored, StoredSamples::open(source, files, notes));
+  return SampleSet(std::move(stored));
 }
 
 Result<Samples> read_samples(const Source& source) {

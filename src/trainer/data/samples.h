@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Training text as samples: sequences of token ids of varying length, in the order of the files.
-// Files are read piece by piece; what is kept of them is their tokens, four bytes each.
+// Files are read piece by piece; what is kept of them is their tokens, four bytes each. What
+// another program tokenised into arrays stays where it is: stored_samples.h.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tokens/token_layout.h"
 
 namespace headroom::trainer::data {
 
@@ -40,7 +42,7 @@ Status add_token_samples(std::string_view text, const std::string& name, TokenFo
 // Where the data of a job is and how it is written.
 struct Source {
   std::vector<std::string> paths;  // Files, or folders that are searched by the kind's endings.
-  std::string kind = "text";       // Or "tokens", "jsonl".
+  std::string kind = "text";       // Or "tokens", "jsonl"; "bin", "npy" for open_samples() alone.
   std::uint64_t longest = 0;       // batch.sequence
   std::uint64_t vocabulary = 0;
   std::string key = "data.path";   // Of the job, for errors.
@@ -48,7 +50,11 @@ struct Source {
   std::string chat_template = {};  // Of conversations; empty: recognised by the tokenizer's tokens.
   std::optional<std::int32_t> end_of_text =
       {};  // As config.json has it; the tokenizer's goes first.
+  std::optional<tokens::TokenType> token_type = {};  // Of .bin files without a header.
 };
+
+// The files, those of a folder sorted by name. Fails on a folder that cannot be read.
+Result<std::vector<std::string>> list_files(const Source& source);
 
 // Files are read in the order of the paths, those of a folder sorted by name, so that the same
 // folder gives the same samples anywhere. Adds to `notes` what a person should know of how they

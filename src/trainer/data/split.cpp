@@ -3,7 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <tuple>
 
 #include "trainer/data/batches.h"
 
@@ -14,7 +17,7 @@ constexpr std::uint64_t split_seed = 4;  // A use of the job's seed; see mix_see
 
 }  // namespace
 
-Result<Split> split(Samples samples, double share, std::uint64_t seed) {
+Result<Split> split(SampleSet samples, double share, std::uint64_t seed) {
   const std::size_t count = samples.size();
   const auto apart = static_cast<std::size_t>(std::ceil(static_cast<double>(count) * share));
   if (apart >= count) {
@@ -28,14 +31,13 @@ Result<Split> split(Samples samples, double share, std::uint64_t seed) {
   const std::vector<std::size_t> order = shuffled(count, mix_seed(seed, split_seed), 0);
   for (std::size_t i = 0; i < apart; ++i) chosen[order[i]] = true;
   Split parts;
-  for (std::size_t i = 0; i < count; ++i)
-    (chosen[i] ? parts.evaluation : parts.training).push_back(std::move(samples[i]));
+  std::tie(parts.evaluation, parts.training) = std::move(samples).partition(chosen);
   return parts;
 }
 
 Result<Split> read_split(const Source& source, const Evaluation& evaluation, std::uint64_t seed) {
   std::vector<std::string> notes;
-  HEADROOM_TRY(Samples samples, read_samples(source, notes));
+  HEADROOM_TRY(SampleSet samples, open_samples(source, notes));
   Split parts;
   if (evaluation.share) {
     HEADROOM_TRY(parts, split(std::move(samples), *evaluation.share, seed));
@@ -47,7 +49,11 @@ Result<Split> read_split(const Source& source, const Evaluation& evaluation, std
   Source other = source;
   other.paths = evaluation.paths;
   other.key = "data.evaluation";
-  HEADROOM_TRY(parts.evaluation, read_samples(other));
+  std::vector<std::string> said;
+  HEADROOM_TRY(parts.evaluation, open_samples(other, said));
+  // How the tokenizer works has been said; what became of these files has not.
+  std::copy_if(said.begin(), said.end(), std::back_inserter(parts.notes),
+               [&](const std::string& note) { return note.starts_with(other.key); });
   return parts;
 }
 

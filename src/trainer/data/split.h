@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "trainer/data/samples.h"
+#include "trainer/data/sample_set.h"
 
 namespace headroom::trainer::data {
 
@@ -19,16 +19,16 @@ struct Evaluation {
 };
 
 struct Split {
-  Samples training;
-  Samples evaluation;
+  SampleSet training;
+  SampleSet evaluation;
   std::vector<std::string> notes = {};  // What a person should know of how they were read.
 };
 
 // Sets ⌈share · count⌉ samples apart, drawn by `seed`; both parts keep the samples' order. Fails if
 // nothing would be left to train on.
-Result<Split> split(Samples samples, double share, std::uint64_t seed);
+Result<Split> split(SampleSet samples, double share, std::uint64_t seed);
 
-// Reads both parts. Fails as read_samples() and split() do.
+// Reads both parts. Fails as open_samples() and split() do.
 Result<Split> read_split(const Source& source, const Evaluation& evaluation, std::uint64_t seed);
 
 }  // namespace headroom::trainer::data
