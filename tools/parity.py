@@ -37,6 +37,9 @@ FAMILIES = {
     "qwen3-tied-bias": (transformers.Qwen3Config, SHARED | dict(tie_word_embeddings=True, attention_bias=True)),
     "phi3": (transformers.Phi3Config, {key: value for key, value in SHARED.items() if key != "head_dim"}),
     "mistral": (transformers.MistralConfig, SHARED | dict(sliding_window=6)),
+    "gpt2": (transformers.GPT2Config,
+             dict(n_embd=16, n_inner=24, n_layer=2, n_head=4, n_positions=64, vocab_size=SHARED["vocab_size"], attn_pdrop=0,
+                  embd_pdrop=0, resid_pdrop=0, bos_token_id=None, eos_token_id=None)),
 }
 
 # The keys of a job's [optimizer] and what they mean in torch and transformers.
@@ -67,7 +70,7 @@ def make_model(family):
     model = transformers.AutoModelForCausalLM.from_config(kind(**settings), attn_implementation="eager")
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            weight.normal_(1 if name.endswith("norm.weight") else 0, 0.2)
+            weight.normal_(1 if name.endswith(("norm.weight", "ln_1.weight", "ln_2.weight", "ln_f.weight")) else 0, 0.2)
     return model.float()
 
 

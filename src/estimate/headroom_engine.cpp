@@ -20,7 +20,7 @@ using ours::Parameter;
 // What forward leaves for backward (trainer/layer.h).
 struct LayerSaved {
   Tensor x, h;
-  ours::RmsNormResult norm1, norm2;
+  ours::NormResult norm1, norm2;
   Tensor raw_q, raw_k;  // In front of the norm of heads, where there is one.
   Tensor q_rstd, k_rstd;
   ours::Qkv qkv;
@@ -38,11 +38,12 @@ struct Keep {
 
 class LayerRun {
  public:
-  LayerRun(const ours::Ops& ops, const Layer& layer, Keep keep, LayerSaved& saved)
+  LayerRun(const ours::Ops& ops, const Layer& layer, Keep keep, LayerSaved& saved, bool turns_heads)
       : ops_(ops),
         layer_(layer),
         keep_(keep),
         saved_(saved),
+        turns_heads_(turns_heads),
         attention_runs_back_(keep.anything && (keep.input_gradient || layer.attention_trains())) {}
 
   Tensor forward(const Tensor& x) {
@@ -75,9 +76,9 @@ class LayerRun {
   // x becomes its norm by heads; what it was is kept for the backward pass.
   void normalise_heads(const Parameter* weight, Tensor& x, Tensor& raw, Tensor& rstd) {
     if (weight == nullptr) return;
-    ours::RmsNormResult normed = ops_.rms_norm(x, weight->value.elements());
+    ours::NormResult normed = ops_.rms_norm(x, weight->value.elements());
     raw = std::exchange(x, std::move(normed.out));
-    rstd = std::move(normed.rstd);
+    rstd = std::move(normed.stats);
     if (!attention_runs_back_) raw = rstd = {};
   }
 
@@ -88,16 +89,20 @@ class LayerRun {
   }
 
   Tensor attention_half(const Tensor& x) {
-    saved_.norm1 = ops_.rms_norm(x);
-    saved_.qkv.q = project(Target::q, saved_.norm1.out);
-    saved_.qkv.k = project(Target::k, saved_.norm1.out);
-    saved_.qkv.v = project(Target::v, saved_.norm1.out);
+    saved_.norm1 = ops_.normalise(x, layer_.input_norm);
+    (layer_.has_one_qkv() ? saved_.qkv.all : saved_.qkv.q) = project(Target::q, saved_.norm1.out);
+    if (!layer_.has_one_qkv()) {
+      saved_.qkv.k = project(Target::k, saved_.norm1.out);
+      saved_.qkv.v = project(Target::v, saved_.norm1.out);
+    }
     if (!attention_runs_back_) saved_.norm1 = {};
     if (!layer_.any_trains({Target::q, Target::k, Target::v})) saved_.norm1.out = {};
     normalise_heads(layer_.q_norm, saved_.qkv.q, saved_.raw_q, saved_.q_rstd);
     normalise_heads(layer_.k_norm, saved_.qkv.k, saved_.raw_k, saved_.k_rstd);
-    ops_.rotary(saved_.qkv.q);
-    ops_.rotary(saved_.qkv.k);
+    if (turns_heads_) {
+      ops_.rotary(saved_.qkv.q);
+      ops_.rotary(saved_.qkv.k);
+    }
     saved_.attention = ops_.attention(saved_.qkv);
     if (!attention_runs_back_) {
       saved_.qkv = {};
@@ -112,12 +117,12 @@ class LayerRun {
   }
 
   Tensor mlp_half(const Tensor& h) {
-    saved_.norm2 = ops_.rms_norm(h);
-    saved_.gate = project(Target::gate, saved_.norm2.out);
+    saved_.norm2 = ops_.normalise(h, layer_.post_attention_norm);
+    if (layer_.is_gated()) saved_.gate = project(Target::gate, saved_.norm2.out);
     saved_.up = project(Target::up, saved_.norm2.out);
     if (!keep_.anything) saved_.norm2 = {};
     if (!layer_.any_trains({Target::gate, Target::up})) saved_.norm2.out = {};
-    saved_.act = ops_.swiglu(saved_.gate);
+    saved_.act = layer_.is_gated() ? ops_.swiglu(saved_.gate) : ops_.gelu(saved_.up);
     if (!keep_.anything) saved_.gate = saved_.up = {};
     Tensor out = project(Target::down, saved_.act);
     if (!keep_.anything || !layer_[Target::down].trains()) saved_.act = {};
@@ -125,22 +130,30 @@ class LayerRun {
     return out;
   }
 
+  // Takes d act, which becomes d gate where there is a gate, and else what is returned: d up.
+  Tensor activation_backward(Tensor& grad) {
+    if (layer_.is_gated()) return ops_.swiglu_backward(saved_.gate);
+    ops_.gelu_backward(saved_.up);
+    return std::move(grad);
+  }
+
   void mlp_half_backward(const Tensor& grad) {
     Tensor gate_grad;
     project_backward(Target::down, grad, saved_.act, &gate_grad);
     saved_.act = {};
-    Tensor up_grad = ops_.swiglu_backward(saved_.gate);
+    Tensor up_grad = activation_backward(gate_grad);
     saved_.gate = saved_.up = {};
     Tensor norm_grad;
-    const bool wanted = attention_runs_back_ || layer_.post_attention_norm->trainable;
-    project_backward(Target::gate, gate_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
+    const bool wanted = attention_runs_back_ || layer_.post_attention_norm.weight->trainable;
+    if (layer_.is_gated())
+      project_backward(Target::gate, gate_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
     gate_grad = {};
     project_backward(Target::up, up_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
     up_grad = {};
     saved_.norm2.out = {};
     if (!wanted) return;
-    ops_.rms_norm_backward(saved_.h, *layer_.post_attention_norm);
-    saved_.norm2.rstd = {};
+    ops_.normalise_backward(saved_.h, layer_.post_attention_norm);
+    saved_.norm2.stats = {};
     saved_.h = {};
   }
 
@@ -151,35 +164,47 @@ class LayerRun {
     out_grad = {};
     saved_.qkv = {};
     saved_.attention = {};
-    ops_.rotary(grads.q);
-    ops_.rotary(grads.k);
+    if (turns_heads_) {
+      ops_.rotary(grads.q);
+      ops_.rotary(grads.k);
+    }
     normalise_heads_backward(layer_.q_norm, saved_.raw_q, saved_.q_rstd);
     normalise_heads_backward(layer_.k_norm, saved_.raw_k, saved_.k_rstd);
     Tensor norm_grad;
-    const bool wanted = keep_.input_gradient || layer_.input_norm->trainable;
+    const bool wanted = keep_.input_gradient || layer_.input_norm.weight->trainable;
     for (const auto& [target, tensor] :
-         {std::pair{Target::q, &grads.q}, {Target::k, &grads.k}, {Target::v, &grads.v}}) {
+         {std::pair{Target::q, layer_.has_one_qkv() ? &grads.all : &grads.q},
+          {Target::k, &grads.k},
+          {Target::v, &grads.v}}) {
+      if (!layer_[target].exists()) continue;
       project_backward(target, *tensor, saved_.norm1.out, wanted ? &norm_grad : nullptr);
       *tensor = {};
     }
     saved_.norm1.out = {};
-    if (wanted) ops_.rms_norm_backward(saved_.x, *layer_.input_norm);
+    if (wanted) ops_.normalise_backward(saved_.x, layer_.input_norm);
   }
 
   const ours::Ops& ops_;
   const Layer& layer_;
   Keep keep_;
   LayerSaved& saved_;
+  bool turns_heads_;
   bool attention_runs_back_;
 };
 
 class HeadroomStep {
  public:
   HeadroomStep(Tape& tape, const Job& job, const ModelConfig& model)
-      : tape_(tape), job_(job), parameters_(tape, job, model), ops_(tape, job, model) {
+      : tape_(tape),
+        job_(job),
+        parameters_(tape, job, model),
+        ops_(tape, job, model),
+        turns_heads_(!model.is_gpt2()) {
     const Meta table{{job.batch.sequence, model.head_dim / 2}, element_of(job.compute.dtype)};
-    cos_ = tape.empty("rotary.cos", table, Component::other);
-    sin_ = tape.empty("rotary.sin", table, Component::other);
+    if (turns_heads_) {
+      cos_ = tape.empty("rotary.cos", table, Component::other);
+      sin_ = tape.empty("rotary.sin", table, Component::other);
+    }
     bool below = parameters_.embedding->trainable;
     for (const Layer& layer : parameters_.layers) {
       const bool trains = layer.attention_trains() || layer.mlp_trains();
@@ -199,13 +224,13 @@ class HeadroomStep {
     tape_.set_phase(Phase::backward);
     for (std::size_t i = keeps_.size(); i-- > 0 && keeps_[i].anything;) {
       const Scope scope(tape_, "layers", i);
-      LayerRun run(ops_, parameters_.layers[i], keeps_[i], saved[i]);
+      LayerRun run(ops_, parameters_.layers[i], keeps_[i], saved[i], turns_heads_);
       if (checkpointed()) const Tensor again = run.forward(Tensor(saved[i].x));
       run.backward(grad);
     }
-    Parameter& embedding = *parameters_.embedding;
-    if (embedding.trainable && !embedding.grad.defined()) {
-      embedding.grad = tape_.empty("embedding.grad", embedding.value, Component::gradients);
+    for (Parameter* table : {parameters_.embedding, parameters_.positions}) {
+      if (table != nullptr && table->trainable && !table->grad.defined())
+        table->grad = tape_.empty("embedding.grad", table->value, Component::gradients);
     }
   }
 
@@ -286,7 +311,8 @@ class HeadroomStep {
     for (std::size_t i = 0; i < keeps_.size(); ++i) {
       const Scope scope(tape_, "layers", i);
       const Keep keep = checkpointed() ? Keep{} : keeps_[i];
-      Tensor out = LayerRun(ops_, parameters_.layers[i], keep, saved[i]).forward(hidden);
+      Tensor out =
+          LayerRun(ops_, parameters_.layers[i], keep, saved[i], turns_heads_).forward(hidden);
       if (checkpointed() && keeps_[i].anything) saved[i].x = hidden;
       hidden = std::move(out);
     }
@@ -295,10 +321,10 @@ class HeadroomStep {
 
   Tensor head_and_loss(const Tensor& hidden) {
     const Scope scope(tape_, "head");
-    ours::RmsNormResult normed = ops_.rms_norm(hidden);
+    ours::NormResult normed = ops_.normalise(hidden, parameters_.final_norm);
     Tensor grad = ops_.loss(normed.out, *parameters_.head);
     normed.out = {};
-    ops_.rms_norm_backward(hidden, *parameters_.final_norm);
+    ops_.normalise_backward(hidden, parameters_.final_norm);
     return grad;
   }
 
@@ -306,6 +332,7 @@ class HeadroomStep {
   const Job& job_;
   ours::Parameters parameters_;
   ours::Ops ops_;
+  bool turns_heads_;
   Tensor cos_, sin_;
   std::vector<Keep> keeps_;
   std::vector<Tensor> states_;

@@ -30,10 +30,9 @@ Tensor Ops::widened(Name name, const Shape& shape) const {
   return narrow_ ? temporary(name, shape) : Tensor{};
 }
 
-RmsNormResult Ops::rms_norm(const Tensor& x, std::uint64_t width) const {
+NormResult Ops::rms_norm(const Tensor& x, std::uint64_t width) const {
   const std::uint64_t rows = x.elements() / width;
-  RmsNormResult result{tape_.empty("norm", x),
-                       tape_.empty("norm.rstd", {{rows, 1}, Element::fp32})};
+  NormResult result{tape_.empty("norm", x), tape_.empty("norm.rstd", {{rows, 1}, Element::fp32})};
   const Tensor block = widened("norm.block", {rows_per_block(rows, width), width});
   return result;
 }
@@ -56,6 +55,47 @@ void Ops::rms_norm_backward(const Tensor& x, Parameter& weight) const {
   }
 }
 
+NormResult Ops::normalise(const Tensor& x, const Norm& norm) const {
+  if (norm.bias == nullptr) return rms_norm(x);
+  const std::uint64_t rows = x.shape[0];
+  const std::uint64_t width = x.shape[1];
+  const Shape block = {rows_per_block(rows, width), width};
+  const Shape column = {block[0], 1};
+  NormResult result{tape_.empty("norm", x), tape_.empty("norm.stats", {{rows, 2}, Element::fp32})};
+  const Tensor scale = widened("norm.scale", {width}), shift = widened("norm.shift", {width});
+  const Tensor wide_x = widened("norm.x", block), mean = widened("norm.mean", column);
+  const Tensor centred = widened("norm.centred", block);
+  const Tensor squares = widened("norm.squares", block), rstd = widened("norm.rstd", column);
+  return result;
+}
+
+void Ops::normalise_backward(const Tensor& x, const Norm& norm) const {
+  if (norm.bias == nullptr) return rms_norm_backward(x, *norm.weight);
+  layer_norm_backward(x, norm);
+}
+
+void Ops::layer_norm_backward(const Tensor& x, const Norm& norm) const {
+  const std::uint64_t width = x.shape[1];
+  const Shape block = {rows_per_block(x.shape[0], width), width};
+  const Tensor scale = widened("norm.scale", {width});
+  Tensor weight_sum, bias_sum;
+  if (norm.weight->trainable) {
+    weight_sum = temporary("norm.weight_sum", {width});
+    bias_sum = temporary("norm.bias_sum", {width});
+  }
+  {
+    const Tensor normed = widened("norm.normed", block);
+    const Tensor wide_grad = widened("norm.grad", block);
+    const Tensor product = widened("norm.product", block);
+    const Tensor pull = widened("norm.pull", {block[0]}), level = widened("norm.level", {block[0]});
+  }
+  if (!norm.weight->trainable) return;
+  for (Parameter* parameter : {norm.weight, norm.bias}) {
+    if (!parameter->grad.defined())
+      parameter->grad = tape_.empty("norm.grad", parameter->value, Component::gradients);
+  }
+}
+
 void Ops::rotary(const Tensor& x) const {
   if (!narrow_) return;
   const Tensor moved = temporary("rotary.moved", {x.shape[0], x.shape[1] / 2}, element_);
@@ -67,6 +107,15 @@ Tensor Ops::swiglu(const Tensor& gate) const {
 
 Tensor Ops::swiglu_backward(const Tensor& gate) const {
   return tape_.empty("up.grad", gate, Component::workspace);
+}
+
+Tensor Ops::gelu(const Tensor& x) const {
+  return tape_.empty("act", x);
+}
+
+void Ops::gelu_backward(const Tensor& x) const {
+  if (!narrow_) return;
+  const Tensor moved = temporary("gelu.grad", {x.shape[0], x.shape[1]}, element_);
 }
 
 void Ops::adapter_temporaries(const Linear& layer, Tensor& a, Tensor& b) const {
@@ -84,10 +133,11 @@ void Ops::product(const Product& p) const {
 
 Tensor Ops::linear(const Linear& layer, const Tensor& x, LinearSaved& saved) const {
   const std::uint64_t rows = x.shape[0];
-  const Shape& weight = layer.weight->value.shape;
-  const Meta output{{rows, weight[0]}, element_};
+  const std::uint64_t in = layer.in();
+  const std::uint64_t out = layer.out();
+  const Meta output{{rows, out}, element_};
   Tensor y = tape_.empty(layer.name, output);
-  product({rows, weight[1], weight[0], element_});
+  product({rows, in, out, element_});
   if (layer.lora_a == nullptr) return y;
   Tensor kept;
   if (job_.method.dropout > 0) {
@@ -98,8 +148,8 @@ Tensor Ops::linear(const Linear& layer, const Tensor& x, LinearSaved& saved) con
   adapter_temporaries(layer, a, b);
   const std::uint64_t rank = job_.method.rank;
   saved.reduced = tape_.empty("lora_A", {{rows, rank}, element_});
-  product({rows, weight[1], rank, element_});
-  product({rows, rank, weight[0], element_});
+  product({rows, in, rank, element_});
+  product({rows, rank, out, element_});
   return y;
 }
 
@@ -114,14 +164,13 @@ void Ops::add_product_to_gradient(Parameter& parameter, std::uint64_t inner) con
 void Ops::linear_backward(const Linear& layer, const Tensor& grad, const Tensor& x,
                           LinearSaved& saved, Tensor* dx) const {
   const std::uint64_t rows = grad.shape[0];
-  const Shape& weight = layer.weight->value.shape;
   if (layer.weight->trainable) add_product_to_gradient(*layer.weight, rows);
   if (layer.bias != nullptr && layer.bias->trainable && !layer.bias->grad.defined()) {
     layer.bias->grad = tape_.empty("bias.grad", layer.bias->value, Component::gradients);
   }
-  const Shape input = {rows, weight[1]};
+  const Shape input = {rows, layer.in()};
   if (dx != nullptr && !dx->defined()) *dx = temporary("input.grad", input, element_);
-  if (dx != nullptr) product({rows, weight[0], weight[1], element_});
+  if (dx != nullptr) product({rows, layer.out(), layer.in(), element_});
   if (layer.lora_a != nullptr) adapter_backward(layer, x, input, saved, dx != nullptr);
   saved = {};
 }
@@ -134,7 +183,7 @@ void Ops::adapter_backward(const Linear& layer, const Tensor& x, const Shape& in
   adapter_temporaries(layer, a, b);
   add_product_to_gradient(*layer.lora_b, rows);
   const Tensor reduced_grad = temporary("lora_A.grad", saved.reduced.shape, element_);
-  product({rows, layer.weight->value.shape[0], rank, element_});
+  product({rows, layer.out(), rank, element_});
   {
     Tensor kept;
     if (saved.dropped.defined()) kept = temporary("dropped", x.shape, element_);
@@ -148,10 +197,11 @@ void Ops::adapter_backward(const Linear& layer, const Tensor& x, const Shape& in
 
 AttentionResult Ops::attention(const Qkv& in) const {
   const std::uint64_t batch = *job_.batch.micro;
-  const std::uint64_t length = in.q.shape[0] / batch;
+  const std::uint64_t rows_of_all = (in.all.defined() ? in.all : in.q).shape[0];
+  const std::uint64_t length = rows_of_all / batch;
   const Shape head = {length, model_.head_dim};
   AttentionResult result;
-  result.out = tape_.empty("attention", in.q);
+  result.out = tape_.empty("attention", {{rows_of_all, model_.query_size()}, element_});
   if (*job_.compute.attention == Attention::math) {
     result.saved = tape_.empty("probabilities", {{batch * model_.heads, length, length}, element_});
     const Tensor space = attention_space(length);
@@ -176,15 +226,25 @@ Tensor Ops::attention_space(std::uint64_t length) const {
   return temporary("product.right", {elements});
 }
 
+Qkv Ops::make_gradients(const Qkv& in) const {
+  Qkv grads;
+  if (in.all.defined()) {
+    grads.all = tape_.empty("qkv.grad", in.all, Component::workspace);
+    return grads;
+  }
+  grads.q = tape_.empty("q.grad", in.q, Component::workspace);
+  grads.k = tape_.empty("k.grad", in.k, Component::workspace);
+  grads.v = tape_.empty("v.grad", in.v, Component::workspace);
+  return grads;
+}
+
 Qkv Ops::attention_backward(const Qkv& in) const {
-  const std::uint64_t length = in.q.shape[0] / *job_.batch.micro;
+  const std::uint64_t length = (in.all.defined() ? in.all : in.q).shape[0] / *job_.batch.micro;
   const bool math = *job_.compute.attention == Attention::math;
   const std::uint64_t rows = math ? length : std::min(attention_rows, length);
   const Shape head = {length, model_.head_dim};
   const Shape block = {rows, model_.head_dim};
-  Qkv grads{tape_.empty("q.grad", in.q, Component::workspace),
-            tape_.empty("k.grad", in.k, Component::workspace),
-            tape_.empty("v.grad", in.v, Component::workspace)};
+  Qkv grads = make_gradients(in);
   const Tensor space = attention_space(length);
   Tensor scores;
   if (!math) scores = temporary("scores", {rows * length});

@@ -9,13 +9,14 @@
 
 namespace headroom::estimate::ours {
 
-struct RmsNormResult {
-  Tensor out;   // [N, H]
-  Tensor rstd;  // [N, 1]
+struct NormResult {
+  Tensor out;    // [N, H]
+  Tensor stats;  // [N, 1]; of LayerNorm [N, 2]
 };
 
 struct Qkv {
   Tensor q, k, v;
+  Tensor all;  // Where they are columns of one, in place of them.
 };
 
 struct AttentionResult {
@@ -34,13 +35,18 @@ class Ops {
   Ops(Tape& tape, const Job& job, const ModelConfig& model);
 
   // Of each row, or of each `width` elements of a row.
-  RmsNormResult rms_norm(const Tensor& x) const { return rms_norm(x, x.shape[1]); }
-  RmsNormResult rms_norm(const Tensor& x, std::uint64_t width) const;
+  NormResult rms_norm(const Tensor& x) const { return rms_norm(x, x.shape[1]); }
+  NormResult rms_norm(const Tensor& x, std::uint64_t width) const;
   // By the width of the weight.
   void rms_norm_backward(const Tensor& x, Parameter& weight) const;
+  // RMSNorm, or with a bias LayerNorm.
+  NormResult normalise(const Tensor& x, const Norm& norm) const;
+  void normalise_backward(const Tensor& x, const Norm& norm) const;
   void rotary(const Tensor& x) const;  // In place; its backward is the same.
   Tensor swiglu(const Tensor& gate) const;
   Tensor swiglu_backward(const Tensor& gate) const;  // d up; d gate takes the place of d act.
+  Tensor gelu(const Tensor& x) const;
+  void gelu_backward(const Tensor& x) const;  // In place.
   Tensor linear(const Linear& layer, const Tensor& x, LinearSaved& saved) const;
   void linear_backward(const Linear& layer, const Tensor& grad, const Tensor& x, LinearSaved& saved,
                        Tensor* dx) const;
@@ -57,6 +63,8 @@ class Ops {
     Element out;
   };
   void product(const Product& product) const;
+  void layer_norm_backward(const Tensor& x, const Norm& norm) const;
+  Qkv make_gradients(const Qkv& in) const;
   Tensor attention_space(std::uint64_t length) const;
   Tensor temporary(Name name, Shape shape, Element element = Element::fp32) const;
   Tensor widened(Name name, const Shape& shape) const;  // Undefined in fp32.

@@ -37,16 +37,41 @@ class Builder {
     add_projection(layer, Target::gate, i, h, model_.mlp_bias);
     add_projection(layer, Target::up, i, h, model_.mlp_bias);
     add_projection(layer, Target::down, h, i, model_.mlp_bias);
-    layer.input_norm = add("input_layernorm.weight", {h});
-    layer.post_attention_norm = add("post_attention_layernorm.weight", {h});
+    layer.input_norm = add_norm("input_layernorm");
+    layer.post_attention_norm = add_norm("post_attention_layernorm");
+  }
+
+  void add_gpt2_layer(std::uint64_t index) {
+    const Scope scope(tape_, "transformer.h", index);
+    Layer& layer = to_.layers.emplace_back();
+    const std::uint64_t h = model_.hidden;
+    layer.input_norm = add_norm("ln_1");
+    add_projection(layer, Target::q, model_.query_size() + 2 * model_.kv_size(), h, true);
+    add_projection(layer, Target::o, h, model_.query_size(), true);
+    layer.post_attention_norm = add_norm("ln_2");
+    add_projection(layer, Target::up, model_.intermediate, h, true);
+    add_projection(layer, Target::down, h, model_.intermediate, true);
+  }
+
+  Norm add_norm(Name name) {
+    Norm norm{add(name + ".weight", {model_.hidden})};
+    if (model_.is_gpt2()) norm.bias = add(name + ".bias", {model_.hidden});
+    return norm;
   }
 
  private:
+  // trainer/model.cpp, projection_name.
+  std::string name_of(Target target) const {
+    if (!model_.is_gpt2()) return fmt::format("{}_proj", to_string(target));
+    return target == Target::q ? "c_attn" : target == Target::up ? "c_fc" : "c_proj";
+  }
+
   void add_projection(Layer& layer, Target target, std::uint64_t out, std::uint64_t in, bool bias) {
-    const Name name = tape_.intern(fmt::format("{}_proj", to_string(target)));
+    const Name name = tape_.intern(name_of(target));
     Linear& linear = layer.projections[static_cast<std::size_t>(target)];
     linear.name = name;
-    linear.weight = add(name + ".weight", {out, in});
+    linear.stored_by_input = model_.is_gpt2();
+    linear.weight = add(name + ".weight", linear.stored_by_input ? Shape{in, out} : Shape{out, in});
     if (bias) linear.bias = add(name + ".bias", {out});
     const auto& targets = job_.method.targets;
     if (!lora_ || std::find(targets.begin(), targets.end(), target) == targets.end()) return;
@@ -75,19 +100,29 @@ bool Layer::any_trains(std::initializer_list<Target> targets) const {
 }
 
 bool Layer::attention_trains() const {
-  return input_norm->trainable || any_trains({Target::q, Target::k, Target::v, Target::o});
+  return input_norm.weight->trainable || any_trains({Target::q, Target::k, Target::v, Target::o});
 }
 
 bool Layer::mlp_trains() const {
-  return post_attention_norm->trainable || any_trains({Target::gate, Target::up, Target::down});
+  return post_attention_norm.weight->trainable ||
+         any_trains({Target::gate, Target::up, Target::down});
 }
 
 Parameters::Parameters(Tape& tape, const Job& job, const ModelConfig& model) {
   Builder builder(tape, job, model, *this);
-  embedding = builder.add("model.embed_tokens.weight", {model.vocabulary, model.hidden});
+  const bool gpt2 = model.is_gpt2();
+  embedding = builder.add(gpt2 ? Name("transformer.wte.weight") : Name("model.embed_tokens.weight"),
+                          {model.vocabulary, model.hidden});
+  if (gpt2) positions = builder.add("transformer.wpe.weight", {model.position_rows, model.hidden});
   layers.reserve(model.layers);
-  for (std::uint64_t i = 0; i < model.layers; ++i) builder.add_layer(i);
-  final_norm = builder.add("model.norm.weight", {model.hidden});
+  for (std::uint64_t i = 0; i < model.layers; ++i) {
+    if (gpt2) {
+      builder.add_gpt2_layer(i);
+    } else {
+      builder.add_layer(i);
+    }
+  }
+  final_norm = builder.add_norm(gpt2 ? Name("transformer.ln_f") : Name("model.norm"));
   head = model.tied ? embedding : builder.add("lm_head.weight", {model.vocabulary, model.hidden});
 }
 

@@ -24,22 +24,35 @@ struct Parameter {
 
 struct Linear {
   Name name;                    // "q_proj"
-  Parameter* weight = nullptr;  // [out, in]
+  Parameter* weight = nullptr;  // [out, in]; null where a layer has no such projection
   Parameter* bias = nullptr;
   Parameter* lora_a = nullptr;  // [rank, in]
   Parameter* lora_b = nullptr;  // [out, rank]
 
-  bool trains() const { return weight->trainable || lora_a != nullptr; }
+  bool stored_by_input = false;  // weight is [in, out].
+
+  bool exists() const { return weight != nullptr; }
+  bool trains() const { return exists() && (weight->trainable || lora_a != nullptr); }
+  std::uint64_t out() const { return weight->value.shape[stored_by_input ? 1 : 0]; }
+  std::uint64_t in() const { return weight->value.shape[stored_by_input ? 0 : 1]; }
+};
+
+struct Norm {
+  Parameter* weight = nullptr;
+  Parameter* bias = nullptr;  // Of LayerNorm.
 };
 
 struct Layer {
-  Parameter* input_norm = nullptr;
-  Parameter* post_attention_norm = nullptr;
+  Norm input_norm;
+  Norm post_attention_norm;
   Parameter* q_norm = nullptr;  // Null where heads are not normalised, as k_norm.
   Parameter* k_norm = nullptr;
   std::array<Linear, projection_count> projections;
 
   const Linear& operator[](Target t) const { return projections[static_cast<std::size_t>(t)]; }
+  // As in trainer/layer.h.
+  bool is_gated() const { return (*this)[Target::gate].exists(); }
+  bool has_one_qkv() const { return !(*this)[Target::k].exists(); }
   bool any_trains(std::initializer_list<Target> targets) const;
   bool attention_trains() const;
   bool mlp_trains() const;
@@ -54,7 +67,8 @@ struct Parameters {
   std::deque<Parameter> adapters;
   Parameter* embedding = nullptr;
   std::vector<Layer> layers;
-  Parameter* final_norm = nullptr;
+  Parameter* positions = nullptr;
+  Norm final_norm;
   Parameter* head = nullptr;
 
   std::deque<Parameter>& trainable() { return adapters.empty() ? base : adapters; }

@@ -7,9 +7,24 @@
 
 namespace headroom::estimate {
 
+namespace {
+
+// The count of transformers' modeling_gpt2.py.
+std::uint64_t count_gpt2(const ModelConfig& model) {
+  const std::uint64_t h = model.hidden;
+  const std::uint64_t matrices = 4 * h * h + 2 * h * model.intermediate;
+  const std::uint64_t biases = 4 * h + model.intermediate + h;
+  constexpr std::uint64_t norms = 4;  // Two weights and two biases.
+  return model.layers * (matrices + biases + norms * h) + 2 * h + model.position_rows * h +
+         (model.tied ? 1 : 2) * model.vocabulary * h;
+}
+
+}  // namespace
+
 // The count of transformers' modeling_llama.py and its relatives: L(2HQ + 2HK + 3HI + 2H) + H + the
 // embedding, once or twice, and the biases.
 std::uint64_t ModelConfig::parameters() const {
+  if (is_gpt2()) return count_gpt2(*this);
   const std::uint64_t q = query_size();
   const std::uint64_t k = kv_size();
   std::uint64_t layer = 2 * hidden * q + 2 * hidden * k + 3 * hidden * intermediate + 2 * hidden;
@@ -23,11 +38,11 @@ std::uint64_t ModelConfig::parameters() const {
 Result<ModelConfig> decoder_config(const Architecture& architecture) {
   const std::string& family = architecture.family;
   const bool known = family == "llama" || family == "mistral" || family == "qwen2" ||
-                     family == "qwen3" || family == "phi3";
+                     family == "qwen3" || family == "phi3" || family == "gpt2";
   if (!known || architecture.stacks.size() != 1) {
     return Error{
         Errc::unsupported,
-        fmt::format("model_type: expected llama, mistral, qwen2, qwen3 or phi3, found \"{}\"",
+        fmt::format("model_type: expected llama, mistral, qwen2, qwen3, phi3 or gpt2, found \"{}\"",
                     family),
         "headroom-train has the layers of these; other models are planned for [engine] "
         "kind = \"transformers\""};
@@ -55,10 +70,25 @@ Result<ModelConfig> decoder_config(const Architecture& architecture) {
   config.rms_norm_eps = stack.norm.eps;
   config.rope_theta = stack.rope_theta;
   config.qk_norm = stack.attention.qk_norm;
-  config.fused = stack.attention.fused_qkv;
+  if (family == "gpt2") config.position_rows = stack.position_rows;
+  config.fused = stack.attention.fused_qkv && !config.is_gpt2();
   config.windows = stack.windows;
   return config;
 }
+
+namespace {
+
+void as_gpt2(const ModelConfig& config, Stack& stack) {
+  stack.positions = Positions::learned;
+  stack.position_rows = config.position_rows;
+  stack.attention.fused_qkv = true;
+  stack.mlp.fused_gate_up = stack.mlp.gated = false;
+  stack.mlp.activation = Activation::gelu_new;
+  stack.norm.kind = NormKind::layer;
+  stack.norm.bias = true;
+}
+
+}  // namespace
 
 Architecture architecture_of(const ModelConfig& config) {
   Stack stack;
@@ -76,6 +106,7 @@ Architecture architecture_of(const ModelConfig& config) {
   stack.attention.qk_norm = config.qk_norm;
   stack.attention.fused_qkv = stack.mlp.fused_gate_up = config.fused;
   stack.windows = config.windows;
+  if (config.is_gpt2()) as_gpt2(config, stack);
   Architecture architecture;
   architecture.family = config.family;
   architecture.stacks.push_back(stack);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape of a decoder as headroom-train runs it: Llama, Mistral, Qwen2, Qwen3 and Phi-3 (field
-// names as in transformers' LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config and Phi3Config).
+// The shape of a decoder as headroom-train runs it: Llama, Mistral, Qwen2, Qwen3, Phi-3 and GPT-2
+// (field names as in transformers' LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config and
+// Phi3Config; GPT2Config has n_embd, n_inner, n_layer, n_head).
 // What is planned for other engines is an Architecture (models/architecture.h).
 #pragma once
 
@@ -15,8 +16,8 @@
 namespace headroom::estimate {
 
 struct ModelConfig {
-  std::string family;              // model_type: "llama", "mistral", "qwen2", "qwen3", "phi3".
-  std::uint64_t hidden = 0;        // hidden_size
+  std::string family;        // model_type: "llama", "mistral", "qwen2", "qwen3", "phi3", "gpt2".
+  std::uint64_t hidden = 0;  // hidden_size
   std::uint64_t intermediate = 0;  // intermediate_size
   std::uint64_t layers = 0;        // num_hidden_layers
   std::uint64_t heads = 0;         // num_attention_heads
@@ -27,13 +28,18 @@ struct ModelConfig {
   bool qkv_bias = false;           // implied by qwen2; attention_bias in llama and qwen3
   bool o_bias = false;             // attention_bias in llama and qwen3; never in qwen2
   bool mlp_bias = false;           // mlp_bias in llama
-  double rms_norm_eps = 1e-6;
+  double rms_norm_eps = 1e-6;      // layer_norm_epsilon in gpt2
   double rope_theta = 10000.0;
   bool qk_norm = false;  // Qwen3: an RMSNorm of head_dim on each head of q and of k, before rotary.
   bool fused = false;    // Phi-3: q, k and v are rows of one matrix, gate and up of another.
   // Of each layer, how many tokens a query sees, its own included; 0: all. Empty: all see all.
   std::vector<std::uint64_t> windows = {};
+  // n_positions in gpt2: rows of a table of learned positions; 0: rotary.
+  std::uint64_t position_rows = 0;
 
+  // GPT-2's layer in place of Llama's: LayerNorm with a bias, one projection for q, k and v, an MLP
+  // without a gate (gelu_new), every bias, and matrices that are stored [in, out].
+  bool is_gpt2() const { return position_rows > 0; }
   std::uint64_t window(std::uint64_t layer) const { return windows.empty() ? 0 : windows[layer]; }
   std::uint64_t query_size() const { return heads * head_dim; }
   std::uint64_t kv_size() const { return kv_heads * head_dim; }

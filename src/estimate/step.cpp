@@ -19,6 +19,17 @@ namespace {
 
 constexpr std::uint64_t recorded_steps = 2;
 
+// As record_transformers() does: a table of positions has an end.
+Status check_positions(const Job& job, const ModelConfig& model) {
+  const std::uint64_t rows = model.position_rows;
+  if (!model.is_gpt2() || job.batch.sequence <= rows) return Done{};
+  return Error{Errc::invalid,
+               fmt::format("expected at most {}, the positions that the model has, found {}", rows,
+                           job.batch.sequence),
+               fmt::format("write sequence = {}", rows)}
+      .at("batch.sequence");
+}
+
 }  // namespace
 
 std::vector<std::uint32_t> live_after(const Recording& recording, std::size_t position) {
@@ -92,6 +103,7 @@ Result<Recording> record_step(const Job& job, const Architecture& model, const D
     return recording;
   }
   HEADROOM_TRY(const ModelConfig decoder, decoder_config(model));
+  HEADROOM_CHECK(check_positions(job, decoder));
   return record_headroom(job, decoder, recorded_steps);
 }
 

@@ -3,6 +3,9 @@
 
 #include <ATen/ATen.h>
 
+#include <utility>
+
+#include "trainer/ops/gelu.h"
 #include "trainer/ops/swiglu.h"
 #include "trainer/torch_memory.h"
 
@@ -44,6 +47,27 @@ bool any_trains(const Layer& layer, std::initializer_list<Target> targets) {
   return false;
 }
 
+ops::Qkv project_qkv(const Layer& layer, const at::Tensor& x, const Pass& pass, LayerSaved& saved) {
+  at::Tensor q = project(layer, Target::q, x, pass, saved);
+  if (layer.has_one_qkv()) return ops::share_columns(std::move(q), pass.shape);
+  at::Tensor k = project(layer, Target::k, x, pass, saved);
+  return {std::move(q), std::move(k), project(layer, Target::v, x, pass, saved)};
+}
+
+// Uses up `grads`; adds to `dx`, if it is not null.
+void project_qkv_backward(const Layer& layer, LayerSaved& saved, ops::Qkv& grads, at::Tensor* dx) {
+  if (layer.has_one_qkv()) {
+    project_backward(layer, Target::q, saved, grads.all, {&saved.norm1.out, dx});
+    grads = {};
+    return;
+  }
+  for (const auto& [target, grad] :
+       {std::pair{Target::q, &grads.q}, {Target::k, &grads.k}, {Target::v, &grads.v}}) {
+    project_backward(layer, target, saved, *grad, {&saved.norm1.out, dx});
+    grad->reset();
+  }
+}
+
 ops::AttentionResult attend(const ops::Qkv& qkv, const Pass& pass) {
   return pass.attention == Attention::math ? ops::attention_math(qkv, pass.shape)
                                            : ops::attention_efficient(qkv, pass.shape);
@@ -60,9 +84,9 @@ void normalise_heads(at::Tensor& x, const Parameter* weight, const Pass& pass, b
                      HeadNormSaved& saved) {
   if (weight == nullptr) return;
   at::Tensor heads = x.view({-1, pass.shape.head_dim});
-  ops::RmsNormResult normed = ops::rms_norm(heads, weight->value, pass.norm_eps);
+  ops::NormResult normed = ops::rms_norm(heads, weight->value, pass.norm_eps);
   x = normed.out.view(x.sizes());
-  if (kept) saved = {std::move(heads), std::move(normed.rstd)};
+  if (kept) saved = {std::move(heads), std::move(normed.stats)};
 }
 
 // `grad` holds d loss / d normalised on entry and d loss / d x on return.
@@ -81,17 +105,17 @@ bool attention_backward_runs(const Layer& layer, Keep keep) {
 at::Tensor attention_half(const Layer& layer, const at::Tensor& x, const Pass& pass, Keep keep,
                           LayerSaved& saved) {
   const bool kept = attention_backward_runs(layer, keep);
-  saved.norm1 = ops::rms_norm(x, layer.input_norm->value, pass.norm_eps);
-  saved.qkv.q = project(layer, Target::q, saved.norm1.out, pass, saved);
-  saved.qkv.k = project(layer, Target::k, saved.norm1.out, pass, saved);
-  saved.qkv.v = project(layer, Target::v, saved.norm1.out, pass, saved);
-  if (!kept) saved.norm1.rstd.reset();
+  saved.norm1 = ops::normalise(x, layer.input_norm, pass.norm_eps);
+  saved.qkv = project_qkv(layer, saved.norm1.out, pass, saved);
+  if (!kept) saved.norm1.stats.reset();
   if (!kept || !any_trains(layer, {Target::q, Target::k, Target::v})) saved.norm1.out.reset();
 
   normalise_heads(saved.qkv.q, layer.q_norm, pass, kept, saved.q_norm);
   normalise_heads(saved.qkv.k, layer.k_norm, pass, kept, saved.k_norm);
-  ops::rotary_(saved.qkv.q, pass.rotary, pass.shape.sequence);
-  ops::rotary_(saved.qkv.k, pass.rotary, pass.shape.sequence);
+  if (pass.rotary.cos.defined()) {
+    ops::rotary_(saved.qkv.q, pass.rotary, pass.shape.sequence);
+    ops::rotary_(saved.qkv.k, pass.rotary, pass.shape.sequence);
+  }
   saved.attention = attend(saved.qkv, pass);
   if (!kept) {
     saved.qkv = {};
@@ -107,13 +131,13 @@ at::Tensor attention_half(const Layer& layer, const at::Tensor& x, const Pass& p
 
 at::Tensor mlp_half(const Layer& layer, const at::Tensor& h, const Pass& pass, Keep keep,
                     LayerSaved& saved) {
-  saved.norm2 = ops::rms_norm(h, layer.post_attention_norm->value, pass.norm_eps);
-  saved.gate = project(layer, Target::gate, saved.norm2.out, pass, saved);
+  saved.norm2 = ops::normalise(h, layer.post_attention_norm, pass.norm_eps);
+  if (layer.is_gated()) saved.gate = project(layer, Target::gate, saved.norm2.out, pass, saved);
   saved.up = project(layer, Target::up, saved.norm2.out, pass, saved);
-  if (!keep.anything) saved.norm2.rstd.reset();
+  if (!keep.anything) saved.norm2.stats.reset();
   if (!keep.anything || !any_trains(layer, {Target::gate, Target::up})) saved.norm2.out.reset();
 
-  saved.act = ops::swiglu(saved.gate, saved.up);
+  saved.act = layer.is_gated() ? ops::swiglu(saved.gate, saved.up) : ops::gelu(saved.up);
   if (!keep.anything) {
     saved.gate.reset();
     saved.up.reset();
@@ -124,25 +148,34 @@ at::Tensor mlp_half(const Layer& layer, const at::Tensor& h, const Pass& pass, K
   return out.add_(h);
 }
 
+// Of what the down projection is given, `grad`: returns d up. `grad` becomes d gate, or is taken.
+at::Tensor activation_backward(const Layer& layer, const LayerSaved& saved, at::Tensor& grad) {
+  if (layer.is_gated()) return ops::swiglu_backward_(grad, saved.gate, saved.up);
+  ops::gelu_backward_(grad, saved.up);
+  return std::exchange(grad, {});
+}
+
 // `through`: whether anything in front of the half asks for the gradient of h.
 void mlp_half_backward(const Layer& layer, bool through, LayerSaved& saved, at::Tensor& grad) {
-  at::Tensor gate_grad;  // d act, until swiglu_backward_ turns it into d gate.
+  at::Tensor gate_grad;  // d act, until activation_backward() turns it into d gate, or takes it.
   project_backward(layer, Target::down, saved, grad, {&saved.act, &gate_grad});
   saved.act.reset();
-  at::Tensor up_grad = ops::swiglu_backward_(gate_grad, saved.gate, saved.up);
+  at::Tensor up_grad = activation_backward(layer, saved, gate_grad);
   saved.gate.reset();
   saved.up.reset();
 
   at::Tensor norm_grad;
-  at::Tensor* target = through || layer.post_attention_norm->trainable ? &norm_grad : nullptr;
-  project_backward(layer, Target::gate, saved, gate_grad, {&saved.norm2.out, target});
-  gate_grad.reset();
+  at::Tensor* target = through || layer.post_attention_norm.trains() ? &norm_grad : nullptr;
+  if (layer.is_gated()) {
+    project_backward(layer, Target::gate, saved, gate_grad, {&saved.norm2.out, target});
+    gate_grad.reset();
+  }
   project_backward(layer, Target::up, saved, up_grad, {&saved.norm2.out, target});
   up_grad.reset();
   saved.norm2.out.reset();
   if (target == nullptr) return;
-  ops::rms_norm_backward_(norm_grad, saved.h, saved.norm2.rstd, *layer.post_attention_norm);
-  saved.norm2.rstd.reset();
+  ops::normalise_backward_(norm_grad, saved.h, saved.norm2.stats, layer.post_attention_norm);
+  saved.norm2.stats.reset();
   saved.h.reset();
   if (through) grad.add_(norm_grad);
 }
@@ -155,22 +188,19 @@ void attention_half_backward(const Layer& layer, const Pass& pass, bool input_gr
   out_grad.reset();
   saved.qkv = {};
   saved.attention = {};
-  ops::rotary_backward_(grads.q, pass.rotary, pass.shape.sequence);
-  ops::rotary_backward_(grads.k, pass.rotary, pass.shape.sequence);
+  if (pass.rotary.cos.defined()) {
+    ops::rotary_backward_(grads.q, pass.rotary, pass.shape.sequence);
+    ops::rotary_backward_(grads.k, pass.rotary, pass.shape.sequence);
+  }
   normalise_heads_backward(grads.q, layer.q_norm, saved.q_norm);
   normalise_heads_backward(grads.k, layer.k_norm, saved.k_norm);
 
   at::Tensor norm_grad;
-  at::Tensor* target = input_gradient || layer.input_norm->trainable ? &norm_grad : nullptr;
-  project_backward(layer, Target::q, saved, grads.q, {&saved.norm1.out, target});
-  grads.q.reset();
-  project_backward(layer, Target::k, saved, grads.k, {&saved.norm1.out, target});
-  grads.k.reset();
-  project_backward(layer, Target::v, saved, grads.v, {&saved.norm1.out, target});
-  grads.v.reset();
+  at::Tensor* target = input_gradient || layer.input_norm.trains() ? &norm_grad : nullptr;
+  project_qkv_backward(layer, saved, grads, target);
   saved.norm1.out.reset();
   if (target == nullptr) return;
-  ops::rms_norm_backward_(norm_grad, saved.x, saved.norm1.rstd, *layer.input_norm);
+  ops::normalise_backward_(norm_grad, saved.x, saved.norm1.stats, layer.input_norm);
   if (input_gradient) grad.add_(norm_grad);
 }
 
@@ -178,11 +208,11 @@ void attention_half_backward(const Layer& layer, const Pass& pass, bool input_gr
 
 bool Layer::attention_trains() const {
   // The norms of heads train where every norm does.
-  return input_norm->trainable || any_trains(*this, {Target::q, Target::k, Target::v, Target::o});
+  return input_norm.trains() || any_trains(*this, {Target::q, Target::k, Target::v, Target::o});
 }
 
 bool Layer::mlp_trains() const {
-  return post_attention_norm->trainable ||
+  return post_attention_norm.trains() ||
          any_trains(*this, {Target::gate, Target::up, Target::down});
 }
 

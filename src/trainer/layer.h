@@ -6,6 +6,9 @@
 //   h   = x + o(attention(rotary(q(n1), k(n1)), v(n1)))     n1 = rms_norm(x)
 //         (Qwen3: rotary(rms_norm(q(n1)), rms_norm(k(n1))), each head by itself)
 //   out = h + down(swiglu(gate(n2), up(n2)))                n2 = rms_norm(h)
+//
+// GPT-2: q, k and v are columns of one projection, which stands in the place of q; there is no
+// rotary; norms are LayerNorm; out = h + down(gelu(up(n2))).
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -17,7 +20,7 @@
 #include "estimate/job.h"
 #include "trainer/ops/attention.h"
 #include "trainer/ops/linear.h"
-#include "trainer/ops/rms_norm.h"
+#include "trainer/ops/norm.h"
 #include "trainer/ops/rotary.h"
 #include "trainer/parameter.h"
 
@@ -26,8 +29,8 @@ namespace headroom::trainer {
 inline constexpr std::size_t projection_count = 7;
 
 struct Layer {
-  Parameter* input_norm = nullptr;
-  Parameter* post_attention_norm = nullptr;
+  ops::Norm input_norm;
+  ops::Norm post_attention_norm;
   Parameter* q_norm = nullptr;  // [head_dim]; null where heads are not normalised, as k_norm.
   Parameter* k_norm = nullptr;
   std::array<ops::Linear, projection_count> projections;  // Indexed by estimate::Target.
@@ -36,6 +39,8 @@ struct Layer {
   const ops::Linear& operator[](estimate::Target t) const {
     return projections[static_cast<std::size_t>(t)];
   }
+  bool is_gated() const { return (*this)[estimate::Target::gate].exists(); }
+  bool has_one_qkv() const { return !(*this)[estimate::Target::k].exists(); }
   bool attention_trains() const;
   bool mlp_trains() const;
 };
@@ -43,7 +48,7 @@ struct Layer {
 // What all layers share during one pass over a micro-batch.
 struct Pass {
   ops::AttentionShape shape;
-  const ops::RotaryTables& rotary;
+  const ops::RotaryTables& rotary;  // Undefined where heads are not turned.
   double norm_eps = 1e-6;
   estimate::Attention attention = estimate::Attention::efficient;
   std::optional<std::uint64_t> dropout_seed;  // Of the layer's masks; none: no dropout.
@@ -59,13 +64,13 @@ struct HeadNormSaved {
 // undefined.
 struct LayerSaved {
   at::Tensor x;                    // [N, H]
-  ops::RmsNormResult norm1;        // [N, H], [N, 1]
+  ops::NormResult norm1;           // [N, H] and what norm_result.h says
   HeadNormSaved q_norm, k_norm;    // where heads are normalised
   ops::Qkv qkv;                    // after rotary
   ops::AttentionResult attention;  // [N, heads·D] and logsumexp or probabilities
   at::Tensor h;                    // [N, H]
-  ops::RmsNormResult norm2;        // [N, H], [N, 1]
-  at::Tensor gate, up;             // [N, I]
+  ops::NormResult norm2;           // as norm1
+  at::Tensor gate, up;             // [N, I]; gate where there is one
   at::Tensor act;                  // [N, I]
   std::array<ops::LinearSaved, projection_count> projections;
 };

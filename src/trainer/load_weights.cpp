@@ -81,10 +81,28 @@ std::string list_names(const std::vector<std::string>& names) {
 
 // Tensors that some exporters write although they follow from the config or from another tensor.
 bool is_redundant(const std::string& name, const Model& model) {
-  return name.ends_with("rotary_emb.inv_freq") || (model.config().tied && name == "lm_head.weight");
+  if (model.config().tied && name == "lm_head.weight") return true;
+  if (!model.config().is_gpt2()) return name.ends_with("rotary_emb.inv_freq");
+  // The causal mask and the number that stood for what it hides.
+  return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
 
-using Places = std::map<std::string, const SafetensorsFile*>;
+// Where a tensor lies, and what it is called there.
+struct Place {
+  const SafetensorsFile* file = nullptr;
+  std::string name;
+
+  const SafetensorsEntry& entry() const { return file->tensors().at(name); }
+};
+
+// By the names of the model's parameters. GPT-2's own files leave "transformer." out.
+using Places = std::map<std::string, Place>;
+
+std::string full_name(const std::string& name, const Model& model) {
+  const bool is_short =
+      model.config().is_gpt2() && !name.starts_with("transformer.") && name != "lm_head.weight";
+  return is_short ? "transformer." + name : name;
+}
 
 Status check_names_and_shapes(const Places& places, const Model& model) {
   std::vector<std::string> missing;
@@ -98,15 +116,15 @@ Status check_names_and_shapes(const Places& places, const Model& model) {
       missing.push_back(parameter.name);
       continue;
     }
-    const SafetensorsEntry& entry = place->second->tensors().at(parameter.name);
+    const SafetensorsEntry& entry = place->second.entry();
     if (parameter.value.sizes() != entry.shape) {
       misshaped.push_back(fmt::format("{} (expected [{}], found [{}])", parameter.name,
                                       fmt::join(parameter.value.sizes().vec(), ", "),
                                       fmt::join(entry.shape, ", ")));
     }
   }
-  for (const auto& [name, file] : places) {
-    if (!expected.contains(name) && !is_redundant(name, model)) unexpected.push_back(name);
+  for (const auto& [name, place] : places) {
+    if (!expected.contains(name) && !is_redundant(name, model)) unexpected.push_back(place.name);
   }
   std::vector<std::string> problems;
   if (!missing.empty()) problems.push_back("missing: " + list_names(missing));
@@ -137,12 +155,14 @@ Status load_weights(const std::string& folder, Model& model) {
   HEADROOM_TRY(const std::vector<SafetensorsFile> files, open_files(folder));
   Places places;
   for (const SafetensorsFile& file : files) {
-    for (const auto& [name, entry] : file.tensors()) places[name] = &file;
+    for (const auto& [name, entry] : file.tensors())
+      places[full_name(name, model)] = Place{&file, name};
   }
   auto status = check_names_and_shapes(places, model);
   if (!status) return std::move(status).error().in(folder);
   for (const Model::Stored& parameter : model.stored()) {
-    HEADROOM_CHECK(places.at(parameter.name)->read(parameter.name, parameter.value));
+    const Place& place = places.at(parameter.name);
+    HEADROOM_CHECK(place.file->read(place.name, parameter.value));
   }
   return Done{};
 }

@@ -121,6 +121,28 @@ TEST_F(LoadWeights, a_tied_head_may_be_stored_twice) {
   expect_same_parameters(*target_, *source_);
 }
 
+// As openai-community/gpt2 has it: no "transformer.", and the masks of every layer.
+TEST_F(LoadWeights, gpt2_is_read_with_and_without_its_prefix_and_its_masks) {
+  source_ = random_model(testing::tiny_gpt2_config(), fp32_options());
+  for (const bool is_short : {false, true}) {
+    target_ = std::make_unique<Model>(testing::tiny_gpt2_config(), fp32_options());
+    auto tensors = tensors_of(*source_);
+    const std::string prefix = "transformer.";
+    for (NamedTensor& tensor : tensors)
+      if (is_short) tensor.name = tensor.name.substr(prefix.size());
+    const std::string layer = is_short ? "h.0." : "transformer.h.0.";
+    tensors.push_back({layer + "attn.bias", at::ones({1, 1, 4, 4})});
+    tensors.push_back({layer + "attn.masked_bias", at::ones({1})});
+    tensors.push_back({"lm_head.weight", tensors[0].tensor});
+    write(tensors);
+    EXPECT_EQ(load_error(), "");
+    expect_same_parameters(*target_, *source_);
+    tensors.push_back({layer + "crossattention.bias", at::ones({1})});
+    write(tensors);
+    EXPECT_THAT(load_error(), HasSubstr("unexpected: " + layer + "crossattention.bias"));
+  }
+}
+
 TEST_F(LoadWeights, a_folder_with_other_formats_only_is_not_taken_for_an_empty_one) {
   EXPECT_FALSE(*has_weights(folder_.path()));
   folder_.write("pytorch_model.bin", "x");

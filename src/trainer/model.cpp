@@ -36,7 +36,7 @@ ProjectionShape projection_shape(const ModelConfig& config, Target target) {
   const std::int64_t kv = signed_size(config.kv_size());
   switch (target) {
     case Target::q:
-      return {query, hidden};
+      return {config.is_gpt2() ? query + 2 * kv : query, hidden};
     case Target::k:
     case Target::v:
       return {kv, hidden};
@@ -51,23 +51,57 @@ ProjectionShape projection_shape(const ModelConfig& config, Target target) {
   return {};
 }
 
+// In GPT-2, q stands for c_attn, which is k and v as well.
+bool has_projection(const ModelConfig& config, Target target) {
+  return !config.is_gpt2() ||
+         (target != Target::k && target != Target::v && target != Target::gate);
+}
+
 bool has_bias(const ModelConfig& config, Target target) {
+  if (config.is_gpt2()) return true;
   if (target == Target::o) return config.o_bias;
   return target < Target::o ? config.qkv_bias : config.mlp_bias;
 }
 
 bool writes_residual(const std::string& name) {
-  return name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight");
+  return name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight") ||
+         name.ends_with("c_proj.weight");
+}
+
+bool is_norm_weight(const std::string& name) {
+  return name.ends_with("norm.weight") || name.ends_with("ln_1.weight") ||
+         name.ends_with("ln_2.weight") || name.ends_with("ln_f.weight");
+}
+
+std::string projection_name(const ModelConfig& config, Target target) {
+  if (!config.is_gpt2()) return fmt::format("{}_proj", to_string(target));
+  return target == Target::q ? "c_attn" : target == Target::up ? "c_fc" : "c_proj";
 }
 
 }  // namespace
 
-std::string projection_name(Target target) {
-  return fmt::format("{}_proj", to_string(target));
+std::string module_name(const ModelConfig& config, Target target) {
+  const char* attention = config.is_gpt2() ? "attn." : "self_attn.";
+  return (target <= Target::o ? attention : "mlp.") + projection_name(config, target);
 }
 
-std::string module_name(Target target) {
-  return (target <= Target::o ? "self_attn." : "mlp.") + projection_name(target);
+std::vector<std::string> adapted_modules(const ModelConfig& config,
+                                         const std::vector<Target>& targets) {
+  const auto adapted = [&](Target target) {
+    return std::find(targets.begin(), targets.end(), target) != targets.end();
+  };
+  std::vector<std::string> names;
+  for (const Target target : targets) {
+    if (!has_projection(config, target)) continue;
+    // GPT-2's o and down have one name: alone, each of them needs the module around it.
+    const Target other = target == Target::o ? Target::down : Target::o;
+    const bool shared = config.is_gpt2() && (target == Target::o || target == Target::down);
+    std::string name =
+        shared && !adapted(other) ? module_name(config, target) : projection_name(config, target);
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      names.push_back(std::move(name));
+  }
+  return names;
 }
 
 std::uint64_t mix_seed(std::uint64_t seed, std::uint64_t use) {
@@ -79,19 +113,35 @@ std::uint64_t mix_seed(std::uint64_t seed, std::uint64_t use) {
 
 Model::Model(const ModelConfig& config, ModelOptions options)
     : config_(config), options_(std::move(options)) {
+  const std::int64_t hidden = signed_size(config.hidden);
+  const std::int64_t vocabulary = signed_size(config.vocabulary);
   {
     const TagScope scope(Component::weights);
-    embedding_ = add("model.embed_tokens.weight",
-                     {signed_size(config.vocabulary), signed_size(config.hidden)});
+    embedding_ = add(config.is_gpt2() ? "transformer.wte.weight" : "model.embed_tokens.weight",
+                     {vocabulary, hidden});
+    if (config.is_gpt2())
+      positions_ = add("transformer.wpe.weight", {signed_size(config.position_rows), hidden});
     layers_.reserve(config.layers);
-    for (std::int64_t i = 0; i < signed_size(config.layers); ++i) add_layer(i);
-    final_norm_ = add("model.norm.weight", {signed_size(config.hidden)});
-    head_ = config.tied ? embedding_
-                        : add("lm_head.weight",
-                              {signed_size(config.vocabulary), signed_size(config.hidden)});
+    for (std::int64_t i = 0; i < signed_size(config.layers); ++i) {
+      if (config.is_gpt2()) {
+        add_gpt2_layer(i);
+      } else {
+        add_layer(i);
+      }
+    }
+    final_norm_ = add_norm(config.is_gpt2() ? "transformer.ln_f" : "model.norm");
+    head_ = config.tied ? embedding_ : add("lm_head.weight", {vocabulary, hidden});
   }
-  rotary_ = ops::rotary_tables(options_.longest, signed_size(config.head_dim), config.rope_theta,
-                               options_.dtype);
+  if (!config.is_gpt2())
+    rotary_ = ops::rotary_tables(options_.longest, signed_size(config.head_dim), config.rope_theta,
+                                 options_.dtype);
+}
+
+ops::Norm Model::add_norm(const std::string& name) {
+  const std::int64_t hidden = signed_size(config_.hidden);
+  ops::Norm norm{add(name + ".weight", {hidden})};
+  if (config_.is_gpt2()) norm.bias = add(name + ".bias", {hidden});
+  return norm;
 }
 
 Parameter* Model::add(const std::string& name, at::IntArrayRef shape) {
@@ -124,31 +174,48 @@ void Model::add_layer(std::int64_t index) {
       begin_fused(prefix + "self_attn.qkv_proj.weight", {Target::q, Target::k, Target::v});
     if (config_.fused && target == Target::gate)
       begin_fused(prefix + "mlp.gate_up_proj.weight", {Target::gate, Target::up});
-    add_projection(layer, target, prefix + module_name(target), has_bias(config_, target));
+    add_projection(layer, target, prefix + module_name(config_, target));
     if (target != Target::o || !config_.qk_norm) continue;
     layer.q_norm = add(prefix + "self_attn.q_norm.weight", {signed_size(config_.head_dim)});
     layer.k_norm = add(prefix + "self_attn.k_norm.weight", {signed_size(config_.head_dim)});
   }
-  layer.input_norm = add(prefix + "input_layernorm.weight", {signed_size(config_.hidden)});
-  layer.post_attention_norm =
-      add(prefix + "post_attention_layernorm.weight", {signed_size(config_.hidden)});
+  layer.input_norm = add_norm(prefix + "input_layernorm");
+  layer.post_attention_norm = add_norm(prefix + "post_attention_layernorm");
 }
 
-void Model::add_projection(Layer& layer, Target target, const std::string& prefix, bool bias) {
+void Model::add_gpt2_layer(std::int64_t index) {
+  const std::string prefix = fmt::format("transformer.h.{}.", index);
+  Layer& layer = layers_.emplace_back();
+  const auto add_both = [&](Target first, Target second) {
+    for (const Target target : {first, second})
+      add_projection(layer, target, prefix + module_name(config_, target));
+  };
+  layer.input_norm = add_norm(prefix + "ln_1");
+  add_both(Target::q, Target::o);
+  layer.post_attention_norm = add_norm(prefix + "ln_2");
+  add_both(Target::up, Target::down);
+}
+
+void Model::add_projection(Layer& layer, Target target, const std::string& name) {
   const auto [out, in] = projection_shape(config_, target);
   ops::Linear& linear = layer[target];
   const bool in_fused = config_.fused && target != Target::o && target != Target::down;
-  linear.weight = in_fused ? add_rows(prefix + ".weight", out) : add(prefix + ".weight", {out, in});
-  if (bias) linear.bias = add(prefix + ".bias", {out});
+  linear.stored_by_input = config_.is_gpt2();
+  if (in_fused) {
+    linear.weight = add_rows(name + ".weight", out);
+  } else if (linear.stored_by_input) {
+    linear.weight = add(name + ".weight", {in, out});
+  } else {
+    linear.weight = add(name + ".weight", {out, in});
+  }
+  if (has_bias(config_, target)) linear.bias = add(name + ".bias", {out});
   if (!options_.lora) return;
   const LoraOptions& lora = *options_.lora;
   if (std::find(lora.targets.begin(), lora.targets.end(), target) == lora.targets.end()) return;
   const TagScope scope(Component::adapters);
-  adapters_.push_back(
-      {prefix + ".lora_A.weight", at::empty({lora.rank, in}, lora.dtype), {}, true});
+  adapters_.push_back({name + ".lora_A.weight", at::empty({lora.rank, in}, lora.dtype), {}, true});
   Parameter* a = &adapters_.back();
-  adapters_.push_back(
-      {prefix + ".lora_B.weight", at::empty({out, lora.rank}, lora.dtype), {}, true});
+  adapters_.push_back({name + ".lora_B.weight", at::empty({out, lora.rank}, lora.dtype), {}, true});
   linear.adapter =
       ops::Adapter{a, &adapters_.back(), lora.alpha / static_cast<double>(lora.rank), lora.dropout};
 }
@@ -158,7 +225,7 @@ void Model::initialise_base(std::uint64_t seed) {
   std::uint64_t use = 0;
   for (Parameter& parameter : base_) {
     ++use;
-    if (parameter.name.ends_with("norm.weight")) {
+    if (is_norm_weight(parameter.name)) {
       parameter.value.fill_(1);
     } else if (parameter.name.ends_with(".bias")) {
       parameter.value.zero_();
@@ -187,6 +254,7 @@ ParameterBytes parameter_bytes(const ModelConfig& config, const ModelOptions& op
   bytes.weights = config.parameters() * c10::elementSize(options.dtype);
   if (!options.lora) return bytes;
   for (const Target target : options.lora->targets) {
+    if (!has_projection(config, target)) continue;
     const auto [out, in] = projection_shape(config, target);
     bytes.adapters += config.layers * static_cast<std::uint64_t>(options.lora->rank * (out + in)) *
                       c10::elementSize(options.lora->dtype);
@@ -198,19 +266,23 @@ std::uint64_t factored_numbers(const ModelConfig& config, const ModelOptions& op
   std::uint64_t layer = 0;
   if (options.lora) {
     for (const Target target : options.lora->targets) {
+      if (!has_projection(config, target)) continue;
       const auto [out, in] = projection_shape(config, target);
       layer += static_cast<std::uint64_t>(out + in + 2 * options.lora->rank);
     }
     return config.layers * layer;
   }
   for (const Target target : all_targets) {
+    if (!has_projection(config, target)) continue;
     const auto [out, in] = projection_shape(config, target);
     layer += static_cast<std::uint64_t>(out + in);
     if (has_bias(config, target)) layer += static_cast<std::uint64_t>(out);
   }
-  layer += 2 * config.hidden + (config.qk_norm ? 2 * config.head_dim : 0);
+  const std::uint64_t norm = (config.is_gpt2() ? 2 : 1) * config.hidden;
+  layer += 2 * norm + (config.qk_norm ? 2 * config.head_dim : 0);
   const std::uint64_t table = config.vocabulary + config.hidden;
-  return config.layers * layer + config.hidden + (config.tied ? 1 : 2) * table;
+  const std::uint64_t positions = config.is_gpt2() ? config.position_rows + config.hidden : 0;
+  return config.layers * layer + norm + positions + (config.tied ? 1 : 2) * table;
 }
 
 }  // namespace headroom::trainer

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decoder-only transformer of the Llama, Mistral, Qwen2, Qwen3 and Phi-3 families: its
+// A decoder-only transformer of the Llama, Mistral, Qwen2, Qwen3, Phi-3 and GPT-2 families: its
 // parameters, named as in Hugging Face, and how they are wired into layers. What a step does with
 // them is in step.h.
 #pragma once
@@ -40,7 +40,8 @@ struct ModelOptions {
 // Owns its parameters; layers point into it, so it is neither copied nor moved.
 class Model {
  public:
-  // Allocates every parameter (tags weights, adapters; the rotary tables: other), uninitialised.
+  // Allocates every parameter (tags weights, adapters; the rotary tables, where heads are turned:
+  // other), uninitialised.
   Model(const estimate::ModelConfig& config, ModelOptions options);
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
@@ -51,7 +52,9 @@ class Model {
 
   Parameter& embedding() { return *embedding_; }
   const std::vector<Layer>& layers() const { return layers_; }
-  Parameter& final_norm() { return *final_norm_; }
+  // [position_rows, hidden], added to the embedding; null where heads are turned.
+  Parameter* positions() { return positions_; }
+  const ops::Norm& final_norm() const { return final_norm_; }
   Parameter& head() { return *head_; }  // The embedding itself if the head is tied.
 
   std::deque<Parameter>& base() { return base_; }          // In Hugging Face's order.
@@ -76,8 +79,10 @@ class Model {
   Parameter* add(const std::string& name, at::IntArrayRef shape);
   Parameter* add_rows(const std::string& name, std::int64_t rows);
   void begin_fused(const std::string& name, std::initializer_list<estimate::Target> targets);
+  ops::Norm add_norm(const std::string& name);
   void add_layer(std::int64_t index);
-  void add_projection(Layer& layer, estimate::Target target, const std::string& prefix, bool bias);
+  void add_gpt2_layer(std::int64_t index);
+  void add_projection(Layer& layer, estimate::Target target, const std::string& name);
 
   estimate::ModelConfig config_;
   ModelOptions options_;
@@ -87,15 +92,18 @@ class Model {
   std::int64_t next_row_ = 0;  // Of the last of stored_, while a fused matrix is shared out.
   Parameter* embedding_ = nullptr;
   std::vector<Layer> layers_;
-  Parameter* final_norm_ = nullptr;
+  Parameter* positions_ = nullptr;
+  ops::Norm final_norm_;
   Parameter* head_ = nullptr;
   ops::RotaryTables rotary_;
 };
 
-// "self_attn.q_proj", "mlp.gate_proj", …
-std::string module_name(estimate::Target target);
-// "q_proj": as PEFT lists it in target_modules.
-std::string projection_name(estimate::Target target);
+// "self_attn.q_proj", "mlp.gate_proj", …; in GPT-2 "attn.c_attn" for q, "mlp.c_fc" for up, ….
+// Requires: such a layer has it.
+std::string module_name(const estimate::ModelConfig& config, estimate::Target target);
+// The modules with adapters as PEFT lists them in target_modules: "q_proj", in GPT-2 "c_attn".
+std::vector<std::string> adapted_modules(const estimate::ModelConfig& config,
+                                         const std::vector<estimate::Target>& targets);
 
 // Bytes of the parameters that such a model allocates; what any training of it needs at least.
 struct ParameterBytes {

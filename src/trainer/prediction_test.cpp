@@ -197,6 +197,32 @@ TEST(Prediction, fused_projections) {
   expect_agreement(base_job(), config, "fused");
 }
 
+TEST(Prediction, gpt2) {
+  estimate::ModelConfig config = small_config(true, true);
+  config.family = "gpt2";
+  config.o_bias = config.mlp_bias = true;
+  config.kv_heads = config.heads;
+  config.position_rows = 320;
+  for (const auto kind : {MethodKind::full, MethodKind::lora}) {
+    for (const auto attention : {Attention::efficient, Attention::math}) {
+      for (const auto dtype : {DType::fp32, DType::bf16}) {
+        for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+          Job job = base_job();
+          job.compute.dtype = dtype;
+          job.compute.attention = attention;
+          job.compute.checkpointing = checkpointing;
+          job.compute.loss = checkpointing == Checkpointing::none ? Loss::eager : Loss::chunked;
+          job.method.kind = kind;
+          job.batch.accumulate = 2;
+          expect_agreement(job, config,
+                           fmt::format("gpt2 {} {} {} {}", to_string(kind), to_string(attention),
+                                       to_string(dtype), to_string(checkpointing)));
+        }
+      }
+    }
+  }
+}
+
 TEST(Prediction, wide_model_and_long_sequence) {
   Job job = base_job();
   job.batch.micro = 2;
@@ -210,9 +236,7 @@ TEST(Prediction, wide_model_and_long_sequence) {
 }
 
 // What a step of theirs needs shows where little else is live: short samples of a wide model.
-TEST(Prediction, optimizers) {
-  estimate::ModelConfig config = small_config(false, true);
-  config.vocabulary = 5000;
+void expect_optimizers(const estimate::ModelConfig& config) {
   for (const auto& [kind, momentum] : {std::pair{OptimizerKind::adamw, 0.0},
                                        {OptimizerKind::sgd, 0.0},
                                        {OptimizerKind::sgd, 0.9},
@@ -228,11 +252,21 @@ TEST(Prediction, optimizers) {
         job.optimizer.kind = kind;
         job.optimizer.momentum = momentum;
         expect_agreement(job, config,
-                         fmt::format("{} {} {} {}", to_string(kind), momentum, to_string(dtype),
-                                     to_string(method)));
+                         fmt::format("{} {} {} {} {}", config.family, to_string(kind), momentum,
+                                     to_string(dtype), to_string(method)));
       }
     }
   }
+}
+
+TEST(Prediction, optimizers) {
+  estimate::ModelConfig config = small_config(false, true);
+  config.vocabulary = 5000;
+  expect_optimizers(config);
+  config.family = "gpt2";
+  config.kv_heads = config.heads;
+  config.position_rows = 32;
+  expect_optimizers(config);
 }
 
 }  // namespace

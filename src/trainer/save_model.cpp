@@ -22,6 +22,7 @@ const char* architecture(const std::string& family) {
   if (family == "qwen2") return "Qwen2ForCausalLM";
   if (family == "qwen3") return "Qwen3ForCausalLM";
   if (family == "phi3") return "Phi3ForCausalLM";
+  if (family == "gpt2") return "GPT2LMHeadModel";
   if (family == "mistral") return "MistralForCausalLM";
   return "LlamaForCausalLM";
 }
@@ -42,9 +43,8 @@ Json make_config(const estimate::ModelConfig& config, at::ScalarType dtype, Json
   return original;
 }
 
-Json make_adapter_config(const LoraOptions& lora, const Json& base) {
-  Json targets = Json::array();
-  for (const estimate::Target target : lora.targets) targets.push_back(projection_name(target));
+Json make_adapter_config(const estimate::ModelConfig& config, const LoraOptions& lora,
+                         const Json& base) {
   const auto whole = static_cast<std::int64_t>(lora.alpha);
   return {{"peft_type", "LORA"},
           {"task_type", "CAUSAL_LM"},
@@ -52,9 +52,9 @@ Json make_adapter_config(const LoraOptions& lora, const Json& base) {
           {"r", lora.rank},
           {"lora_alpha", static_cast<double>(whole) == lora.alpha ? Json(whole) : Json(lora.alpha)},
           {"lora_dropout", lora.dropout},
-          {"target_modules", targets},
+          {"target_modules", adapted_modules(config, lora.targets)},
           {"bias", "none"},
-          {"fan_in_fan_out", false},
+          {"fan_in_fan_out", config.is_gpt2()},
           {"inference_mode", true},
           {"init_lora_weights", true},
           {"layers_to_transform", nullptr},
@@ -79,7 +79,7 @@ Status save_adapter(const std::string& folder, Model& model, const Json& base, R
   }
   HEADROOM_CHECK(write_safetensors(folder + "/adapter_model.safetensors", tensors,
                                    with_format(std::move(remarks))));
-  const Json config = make_adapter_config(*model.options().lora, base);
+  const Json config = make_adapter_config(model.config(), *model.options().lora, base);
   return machine::write_file_atomic(folder + "/adapter_config.json",
                                     to_json_text(config, 2) + "\n");
 }

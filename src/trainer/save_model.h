@@ -27,6 +27,7 @@ Status save_adapter(const std::string& folder, Model& model, const Json& base,
 
 // The contents of the two configuration files. Pure.
 Json make_config(const estimate::ModelConfig& config, at::ScalarType dtype, Json original);
-Json make_adapter_config(const LoraOptions& lora, const Json& base);
+Json make_adapter_config(const estimate::ModelConfig& config, const LoraOptions& lora,
+                         const Json& base);
 
 }  // namespace headroom::trainer

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/document_reader.h"
@@ -103,6 +104,27 @@ Status refuse_fused_targets(const Job& job, const estimate::ModelConfig& model) 
                  "write targets = [\"o\", \"down\"], or kind = \"full\""};
   }
   return Done{};
+}
+
+// GPT-2's q, k and v are columns of one matrix, with one adapter.
+Status refuse_split_targets(const Job& job, const estimate::ModelConfig& model) {
+  if (!model.is_gpt2() || job.method.kind != MethodKind::lora) return Done{};
+  const std::vector<Target>& targets = job.method.targets;
+  const auto given = [&](Target target) {
+    return std::count(targets.begin(), targets.end(), target);
+  };
+  const auto of_three = given(Target::q) + given(Target::k) + given(Target::v);
+  const auto others = given(Target::o) + given(Target::up) + given(Target::down);
+  // All of every family's are all that there are.
+  const bool names_gate = given(Target::gate) > 0 && targets.size() < projection_count;
+  if (!names_gate && (of_three == 3 || (of_three == 0 && others > 0))) return Done{};
+  return Error{Errc::unsupported,
+               fmt::format("method.targets: expected modules of a gpt2 model, which are \"c_attn\" "
+                           "(q, k and v together), \"o\", \"c_fc\" and \"down\"; found {}",
+                           names_gate      ? "\"gate\", which it has not"
+                           : of_three == 0 ? "none of them"
+                                           : "q, k or v without the others"),
+               "write targets = [\"c_attn\"]"};
 }
 
 // Of a fused matrix Adafactor keeps the columns of the whole; ours is several parameters.
@@ -211,6 +233,7 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
   HEADROOM_CHECK(check_supported(loaded.config, model));
   HEADROOM_CHECK(refuse_fused_targets(job, model));
   HEADROOM_CHECK(refuse_fused_moments(job, model));
+  HEADROOM_CHECK(refuse_split_targets(job, model));
   HEADROOM_TRY(data::Source source, make_source(loaded));
   return Settings{.config = model,
                   .original_config = loaded.config,

@@ -80,6 +80,54 @@ TEST(Settings, adapters_on_fused_projections_are_refused) {
   EXPECT_TRUE(job.request({"optimizer.kind=\"sgd\""}));
 }
 
+constexpr const char* tiny_gpt2_json =
+    R"({"model_type":"gpt2","n_embd":32,"n_layer":2,"n_head":4,"n_positions":64,"vocab_size":257,)"
+    R"("attn_pdrop":0,"embd_pdrop":0,"resid_pdrop":0})";
+
+TEST(Settings, gpt2_has_one_adapter_for_q_k_and_v_and_an_end_of_positions) {
+  const TinyJob job;
+  job.folder.write("config.json", tiny_gpt2_json);
+  const auto lora = [&](const std::string& targets) {
+    std::vector<std::string> changes = {"method.kind=\"lora\""};
+    if (!targets.empty()) changes.push_back("method.targets=" + targets);
+    const auto request = job.request(changes);
+    return request ? "" : request.error().message;
+  };
+  EXPECT_EQ(lora(""), "");
+  EXPECT_EQ(lora("[\"c_attn\", \"c_fc\"]"), "");
+  EXPECT_EQ(lora("[\"o\"]"), "");
+  EXPECT_THAT(lora("[\"q\", \"v\"]"), HasSubstr("q, k or v without the others"));
+  EXPECT_THAT(lora("[\"gate\", \"up\"]"), HasSubstr("\"gate\", which it has not"));
+  EXPECT_TRUE(job.request({"optimizer.kind=\"adafactor\"", "batch.sequence=64"}));
+  const auto longer = job.request({"batch.sequence=65"});
+  ASSERT_FALSE(longer);
+  EXPECT_THAT(longer.error().message, HasSubstr("expected at most 64, the positions"));
+}
+
+Status check_gpt2(std::string changed) {
+  estimate::ModelConfig model;
+  model.position_rows = 64;
+  return check_supported(
+      *parse_json(R"({"attn_pdrop":0,"embd_pdrop":0.0,"resid_pdrop":0)" + changed + "}"), model);
+}
+
+TEST(SupportedConfig, gpt2_without_dropout_is_accepted_and_its_variants_are_refused) {
+  EXPECT_TRUE(check_gpt2(""));
+  EXPECT_TRUE(check_gpt2(R"(,"activation_function":"gelu_new","scale_attn_weights":true)"));
+  EXPECT_TRUE(check_gpt2(R"(,"reorder_and_upcast_attn":false)"));
+  for (const char* variant :
+       {R"(,"activation_function":"gelu")", R"(,"scale_attn_weights":false)",
+        R"(,"scale_attn_by_inverse_layer_idx":true)", R"(,"reorder_and_upcast_attn":true)"})
+    EXPECT_FALSE(check_gpt2(variant)) << variant;
+  estimate::ModelConfig model;
+  model.position_rows = 64;
+  const Status unsaid = check_supported(*parse_json(R"({"attn_pdrop":0,"resid_pdrop":0})"), model);
+  ASSERT_FALSE(unsaid);
+  EXPECT_THAT(unsaid.error().message,
+              HasSubstr("embd_pdrop: expected 0, as headroom-train has LoRA's dropout alone, found "
+                        "0.1, which GPT-2 has without the key"));
+}
+
 Status check(const char* config) {
   estimate::ModelConfig model;
   model.rope_theta = 10000;

@@ -90,7 +90,22 @@ class LayerStack {
 
 at::Tensor embed(Model& model, const MicroBatch& batch) {
   const TagScope scope(Component::activations);
-  return at::index_select(model.embedding().value, 0, batch.ids);
+  at::Tensor hidden = at::index_select(model.embedding().value, 0, batch.ids);
+  if (const Parameter* positions = model.positions())
+    hidden.view({batch.batch, batch.sequence, -1})
+        .add_(positions->value.narrow(0, 0, batch.sequence));
+  return hidden;
+}
+
+// Samples are added one after the other.
+void positions_backward(Parameter& positions, const MicroBatch& batch, const at::Tensor& grad) {
+  if (!positions.grad.defined()) {
+    const TagScope scope(Component::gradients);
+    positions.grad = at::zeros_like(positions.value);
+  }
+  const at::Tensor rows = positions.grad.narrow(0, 0, batch.sequence);
+  for (std::int64_t i = 0; i < batch.batch; ++i)
+    rows.add_(grad.narrow(0, i * batch.sequence, batch.sequence));
 }
 
 void embedding_backward(Parameter& embedding, const at::Tensor& ids, const at::Tensor& grad) {
@@ -105,12 +120,11 @@ void embedding_backward(Parameter& embedding, const at::Tensor& ids, const at::T
 ops::LossResult head_and_loss(Model& model, at::Tensor hidden, const at::Tensor& targets,
                               double scale) {
   const TagScope scope(Component::activations);
-  ops::RmsNormResult normed =
-      ops::rms_norm(hidden, model.final_norm().value, model.config().rms_norm_eps);
+  ops::NormResult normed = ops::normalise(hidden, model.final_norm(), model.config().rms_norm_eps);
   const auto loss = model.options().loss == Loss::chunked ? ops::chunked_loss : ops::eager_loss;
   ops::LossResult result = loss({normed.out, targets, scale}, model.head());
   normed.out.reset();
-  ops::rms_norm_backward_(result.dx, hidden, normed.rstd, model.final_norm());
+  ops::normalise_backward_(result.dx, hidden, normed.stats, model.final_norm());
   return result;
 }
 
@@ -123,7 +137,7 @@ at::Tensor final_hidden(Model& model, const MicroBatch& batch) {
         forward(model.layers()[i], hidden, make_pass(model, batch, i, std::nullopt), {}, saved);
   }
   const TagScope scope(Component::activations);
-  return ops::rms_norm(hidden, model.final_norm().value, model.config().rms_norm_eps).out;
+  return ops::normalise(hidden, model.final_norm(), model.config().rms_norm_eps).out;
 }
 
 }  // namespace
@@ -134,6 +148,8 @@ double train_micro_batch(Model& model, const MicroBatch& batch, double scale, st
       head_and_loss(model, layers.forward(embed(model, batch)), batch.targets, scale);
   layers.backward(loss.dx);
   if (model.embedding().trainable) embedding_backward(model.embedding(), batch.ids, loss.dx);
+  if (Parameter* positions = model.positions(); positions != nullptr && positions->trainable)
+    positions_backward(*positions, batch, loss.dx);
   return loss.sum;
 }
 

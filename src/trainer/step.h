@@ -3,7 +3,7 @@
 // optimizer takes them.
 //
 // Memory. N = batch·sequence rows of H, in the order of time:
-//   embedding      hidden [N,H] (activations).
+//   embedding      hidden [N,H] (activations); positions are added in place.
 //   each layer     what ops/ say; with checkpointing "layer" only its input [N,H] outlives it, else
 //                  LayerSaved. Layers below the lowest trained parameter keep nothing.
 //   head           norm [N,H] and [N,1]; the loss (ops/loss.h) returns d x [N,H], which from here
@@ -11,7 +11,8 @@
 //                  is the one running gradient of the residual stream, changed in place.
 //   each layer     from the last: computed again if checkpointed; then backward (layer.cpp).
 //   embedding      rows of the running gradient are added into its gradient in place; where the
-//                  head is not tied, that gradient is allocated here.
+//                  head is not tied, that gradient is allocated here. That of positions is
+//                  allocated after it.
 // A trained parameter's gradient is allocated when its first product is ready; further
 // micro-batches add to it in place.
 #pragma once

@@ -154,6 +154,54 @@ TEST(Step, every_setting_gives_the_same_gradients) {
   }
 }
 
+LoraOptions gpt2_lora(std::vector<estimate::Target> targets) {
+  LoraOptions lora = fp64_lora();
+  lora.targets = std::move(targets);
+  return lora;
+}
+
+TEST(Step, gpt2_matches_autograd_with_every_setting) {
+  using enum estimate::Target;
+  for (const Attention attention : {Attention::efficient, Attention::math}) {
+    for (const Checkpointing checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+      for (const Loss loss : {Loss::eager, Loss::chunked}) {
+        ModelOptions options = fp64_options();
+        options.attention = attention;
+        options.checkpointing = checkpointing;
+        options.loss = loss;
+        ModelConfig config = testing::tiny_gpt2_config();
+        expect_matches_reference(config, options);
+        config.tied = false;
+        expect_matches_reference(config, options);
+        options.lora = gpt2_lora({q, k, v, o, down});
+        expect_matches_reference(config, options);
+      }
+    }
+  }
+}
+
+TEST(Step, gpt2_with_lora_on_one_projection_matches_autograd) {
+  using enum estimate::Target;
+  const std::vector<std::vector<estimate::Target>> some = {{q, k, v}, {o}, {up}, {down}};
+  for (const auto& targets : some) {
+    ModelOptions options = fp64_options();
+    options.lora = gpt2_lora(targets);
+    expect_matches_reference(testing::tiny_gpt2_config(), options);
+    options.checkpointing = Checkpointing::layer;
+    expect_matches_reference(testing::tiny_gpt2_config(), options);
+  }
+}
+
+TEST(Step, gpt2_accumulates_like_one_large_batch) {
+  const auto samples = random_samples({9, 5, 14, 2}, testing::tiny_gpt2_config().vocabulary);
+  const auto whole = random_model(testing::tiny_gpt2_config(), fp64_options());
+  const auto parts = random_model(testing::tiny_gpt2_config(), fp64_options());
+  double loss = 0;
+  for (const auto& sample : samples) loss += train_micro_batch(*parts, pad({sample}), scale, 1);
+  EXPECT_NEAR(train_micro_batch(*whole, pad(samples), scale, 1), loss, 1e-9);
+  expect_same(gradients(*parts), gradients(*whole));
+}
+
 TEST(Step, sequences_longer_than_a_block_match_autograd) {
   ModelConfig config = tiny_config();
   config.layers = 1;
@@ -226,14 +274,14 @@ TEST(Step, dropout_gradient_is_the_slope_of_the_loss) {
 }
 
 // bf16 has 8 bits: what counts is that we are no further from fp64 than libtorch's own bf16 is.
-TEST(Step, bf16_is_as_near_to_fp64_as_autograd_in_bf16) {
-  const auto samples = random_samples({9, 5, 14, 2}, tiny_config().vocabulary);
+void expect_good_bf16(const ModelConfig& config) {
+  const auto samples = random_samples({9, 5, 14, 2}, config.vocabulary);
   ModelOptions options = fp64_options();
   options.dtype = at::kBFloat16;
   for (const Attention attention : {Attention::efficient, Attention::math}) {
     options.attention = attention;
-    const auto bf16 = random_model(tiny_config(), options);
-    const auto fp64 = random_model(tiny_config(), fp64_options());
+    const auto bf16 = random_model(config, options);
+    const auto fp64 = random_model(config, fp64_options());
     for (std::size_t i = 0; i < bf16->base().size(); ++i) {
       fp64->base()[i].value.copy_(bf16->base()[i].value);
     }
@@ -249,6 +297,11 @@ TEST(Step, bf16_is_as_near_to_fp64_as_autograd_in_bf16) {
     }
     EXPECT_LT(off, 1.2 * plain_off);
   }
+}
+
+TEST(Step, bf16_is_as_near_to_fp64_as_autograd_in_bf16) {
+  expect_good_bf16(tiny_config());
+  expect_good_bf16(testing::tiny_gpt2_config());
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "tokens/testing/token_bytes.h"
@@ -35,7 +36,10 @@ struct StoredJob : TinyJob {
   StoredJob() { folder.write("train.bin", token_bytes(varied_tokens(), 2)); }
 
   Result<TrainRequest> stored(Changes changes = {}) const {
-    changes.insert(changes.begin(), "data.path=\"train.bin\"");
+    const bool has_path = std::any_of(changes.begin(), changes.end(), [](const std::string& one) {
+      return one.starts_with("data.path=");
+    });
+    if (!has_path) changes.emplace_back("data.path=\"train.bin\"");
     return request(changes);
   }
 };
@@ -114,7 +118,7 @@ TEST(StoredJob, data_that_changed_before_a_resume_is_noticed) {
   observer.stop_after = 2;
   ASSERT_THAT(run(job.stored(), observer), HasSubstr("stopped by request"));
   std::vector<std::int64_t> tokens = varied_tokens();
-  tokens[200] ^= 1;
+  tokens[200] = (tokens[200] + 1) % 257;
   job.folder.write("train.bin", token_bytes(tokens, 2));
   auto request = job.stored();
   request->resume = true;

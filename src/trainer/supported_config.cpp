@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <utility>
 
 #include "base/document.h"
 
@@ -47,6 +48,39 @@ Status check_rotary(const Json& config, const estimate::ModelConfig& model) {
   return Done{};
 }
 
+// GPT-2's is on where its config does not say otherwise.
+Status check_gpt2_dropout(const Json& config) {
+  for (const char* key : {"attn_pdrop", "embd_pdrop", "resid_pdrop"}) {
+    const Json* found = find(config, key);
+    const Json value = found == nullptr ? Json(0.1) : *found;
+    if (value == 0.0) continue;
+    return Error{Errc::unsupported,
+                 fmt::format("config.json, {}: expected 0, as headroom-train has LoRA's dropout "
+                             "alone, found {}{}",
+                             key, value.dump().substr(0, 120),
+                             found == nullptr ? ", which GPT-2 has without the key" : ""),
+                 "write \"attn_pdrop\": 0, \"embd_pdrop\": 0, \"resid_pdrop\": 0 in config.json to "
+                 "train without dropout, or use another engine: engine.kind = \"transformers\""};
+  }
+  return Done{};
+}
+
+// Settings of GPT2Config that change what is computed.
+Status check_gpt2(const Json& config) {
+  HEADROOM_CHECK(check_gpt2_dropout(config));
+  const Json* activation = find(config, "activation_function");
+  if (activation != nullptr && *activation != "gelu_new" && *activation != "gelu_pytorch_tanh")
+    return unsupported("activation_function", *activation, "\"gelu_new\"");
+  for (const auto& [key, wanted] : {std::pair{"scale_attn_weights", true},
+                                    {"scale_attn_by_inverse_layer_idx", false},
+                                    {"reorder_and_upcast_attn", false}}) {
+    const Json* found = find(config, key);
+    if (found != nullptr && *found != wanted)
+      return unsupported(key, *found, wanted ? "true" : "false");
+  }
+  return Done{};
+}
+
 // The trainer has LoRA's dropout alone.
 Status check_dropout(const Json& config) {
   for (const char* key : {"attention_dropout", "resid_pdrop", "embd_pdrop"}) {
@@ -59,6 +93,7 @@ Status check_dropout(const Json& config) {
 }  // namespace
 
 Status check_supported(const Json& config, const estimate::ModelConfig& model) {
+  if (model.is_gpt2()) return check_gpt2(config);
   HEADROOM_CHECK(check_rotary(config, model));
   HEADROOM_CHECK(check_dropout(config));
   const Json* activation = find(config, "hidden_act");

@@ -26,9 +26,14 @@ constexpr Kernels make_table(const char* name) {
   table.rms_norm = &rms_norm;
   table.rms_norm_backward = &rms_norm_backward;
   table.add_norm_weight = &add_norm_weight;
+  table.layer_norm = &layer_norm;
+  table.layer_norm_backward = &layer_norm_backward;
+  table.add_layer_norm_weights = &add_layer_norm_weights;
   table.rotate = &rotate;
   table.swiglu = &swiglu;
   table.swiglu_backward = &swiglu_backward;
+  table.gelu = &gelu;
+  table.gelu_backward = &gelu_backward;
   table.adamw = &adamw;
   table.sgd = &sgd;
   table.move_weighed = &move_weighed;

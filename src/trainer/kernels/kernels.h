@@ -66,6 +66,22 @@ struct RotationRow {
   float direction = 1;
 };
 
+// Of one row of LayerNorm.
+struct RowStats {
+  float mean = 0;
+  float rstd = 0;
+};
+
+struct NormWeights {
+  const float* weight = nullptr;
+  const float* bias = nullptr;
+};
+
+struct NormSums {
+  float* weight = nullptr;
+  float* bias = nullptr;
+};
+
 struct AdamWRow {
   float* value = nullptr;
   const float* grad = nullptr;
@@ -138,6 +154,17 @@ struct Kernels {
   void (*add_norm_weight)(float* sum, const float* grad, const float* x, std::int64_t count,
                           float rstd) = nullptr;
 
+  // out = (x − mean) · rstd · weight + bias, with rstd = 1/√(mean((x − mean)²) + eps).
+  RowStats (*layer_norm)(const float* x, const NormWeights& weights, float* out, std::int64_t width,
+                         float eps) = nullptr;
+  // grad = rstd · (grad · weight − mean(grad · weight) − normed · mean(grad · weight · normed)),
+  // normed = (x − mean) · rstd
+  void (*layer_norm_backward)(float* grad, const float* x, const float* weight, std::int64_t width,
+                              const RowStats& row) = nullptr;
+  // weight sum += grad · (x − mean) · rstd, bias sum += grad
+  void (*add_layer_norm_weights)(const NormSums& sums, const float* grad, const float* x,
+                                 std::int64_t count, const RowStats& row) = nullptr;
+
   // (first, second) = (first · cos − second · sin, second · cos + first · sin), with
   // direction · sin for sin.
   void (*rotate)(float* first, float* second, const RotationRow& row) = nullptr;
@@ -146,6 +173,10 @@ struct Kernels {
   // `grad` holds d out on entry and d gate on return; up_grad is written.
   void (*swiglu_backward)(float* grad, float* up_grad, const float* gate, const float* up,
                           std::int64_t count) = nullptr;
+  // out = x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))
+  void (*gelu)(float* out, const float* x, std::int64_t count) = nullptr;
+  // `grad` holds d out on entry and d x on return.
+  void (*gelu_backward)(float* grad, const float* x, std::int64_t count) = nullptr;
   void (*adamw)(const AdamWRow& row, const AdamWRates& rates) = nullptr;
   double (*sum_of_squares)(const float* values, std::int64_t count) = nullptr;
   void (*sgd)(const SgdRow& row, const SgdRates& rates) = nullptr;

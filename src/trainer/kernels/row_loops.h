@@ -139,6 +139,53 @@ void add_norm_weight(float* sum, const float* grad, const float* x, std::int64_t
   });
 }
 
+RowStats layer_norm(const float* x, const NormWeights& weights, float* out, std::int64_t size,
+                    float eps) {
+  Wide sums = Wide{};
+  for_pieces(size, [&](std::int64_t i, std::int64_t n) { sums += load_part(x + i, n); });
+  const float mean = add_up(sums) / static_cast<float>(size);
+  Wide squares = Wide{};
+  for_pieces(size, [&](std::int64_t i, std::int64_t n) {
+    const Wide off = load_part(x + i, n, mean) - mean;
+    squares += off * off;
+  });
+  const float variance = add_up(squares) / static_cast<float>(size);
+  const float rstd = 1.0F / __builtin_sqrtf(variance + eps);
+  for_pieces(size, [&](std::int64_t i, std::int64_t n) {
+    const Wide normed = (load_part(x + i, n) - mean) * rstd;
+    store_part(out + i, normed * load_part(weights.weight + i, n) + load_part(weights.bias + i, n),
+               n);
+  });
+  return {mean, rstd};
+}
+
+void layer_norm_backward(float* grad, const float* x, const float* weight, std::int64_t size,
+                         const RowStats& row) {
+  Wide sums = Wide{};
+  Wide products = Wide{};
+  for_pieces(size, [&](std::int64_t i, std::int64_t n) {
+    const Wide weighed = load_part(grad + i, n) * load_part(weight + i, n);
+    sums += weighed;
+    products += weighed * (load_part(x + i, n) - row.mean);
+  });
+  const float level = add_up(sums) * row.rstd / static_cast<float>(size);
+  const float pull = add_up(products) * row.rstd * row.rstd * row.rstd / static_cast<float>(size);
+  for_pieces(size, [&](std::int64_t i, std::int64_t n) {
+    const Wide straight = load_part(grad + i, n) * load_part(weight + i, n) * row.rstd - level;
+    store_part(grad + i, straight - (load_part(x + i, n) - row.mean) * pull, n);
+  });
+}
+
+void add_layer_norm_weights(const NormSums& sums, const float* grad, const float* x,
+                            std::int64_t count, const RowStats& row) {
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide g = load_part(grad + i, n);
+    const Wide normed = (load_part(x + i, n) - row.mean) * row.rstd;
+    store_part(sums.weight + i, load_part(sums.weight + i, n) + g * normed, n);
+    store_part(sums.bias + i, load_part(sums.bias + i, n) + g, n);
+  });
+}
+
 void rotate(float* first, float* second, const RotationRow& row) {
   for_pieces(row.half, [&](std::int64_t i, std::int64_t n) {
     const Wide a = load_part(first + i, n);
@@ -168,6 +215,30 @@ void swiglu_backward(float* grad, float* up_grad, const float* gate, const float
     // d silu = σ + g·σ·(1 − σ)
     const Wide slope = silu * (1.0F - sigmoid) + sigmoid;
     store_part(grad + i, d * load_part(up + i, n) * slope, n);
+  });
+}
+
+// (1 + tanh(u))/2 = 1/(1 + exp(−2u)), here with 2u = x · (a + b·x²).
+constexpr float gelu_linear = 1.5957691216057308F;             // 2·√(2/π)
+constexpr float gelu_cubic = 1.5957691216057308F * 0.044715F;  // The same, times 0.044715.
+
+void gelu(float* out, const float* x, std::int64_t count) {
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide v = load_part(x + i, n);
+    const Wide twice = v * (v * v * gelu_cubic + gelu_linear);
+    store_part(out + i, v / (exponential(-twice) + 1.0F), n);
+  });
+}
+
+void gelu_backward(float* grad, const float* x, std::int64_t count) {
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide v = load_part(x + i, n);
+    const Wide square = v * v;
+    const Wide sigmoid = 1.0F / (exponential(-(v * (square * gelu_cubic + gelu_linear))) + 1.0F);
+    // σ + x·σ·(1 − σ) · d(2u)/dx
+    const Wide bend = v * (square * (3.0F * gelu_cubic) + gelu_linear);
+    const Wide slope = sigmoid * (1.0F - sigmoid) * bend + sigmoid;
+    store_part(grad + i, load_part(grad + i, n) * slope, n);
   });
 }
 

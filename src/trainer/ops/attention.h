@@ -12,7 +12,8 @@
 // for fp64). "Copies": for bf16 only, K, V [S,D] and blocks of rows [C,D] in fp32.
 //   math       forward allocates out [N,A·D] and probabilities [batch·A,S,S] in the dtype of q.
 //              Temporaries: one for all products (ops/product.h); for bf16 scores [S,S] fp32,
-//              copies. Backward allocates dq, dk, dv of the sizes of q, k, v. Temporaries: the
+//              copies. Backward allocates dq, dk, dv of the sizes of q, k, v, and as
+//              one where these are. Temporaries: the
 //              same, and [S,S] wide; for bf16 one more [S,S] fp32, copies, and dk, dv of one head.
 //   efficient  forward allocates out [N,A·D] and logsumexp [batch·A,S,1] wide. Temporaries: one
 //              for all products, scores [C,S] wide, with C = attention_rows; for bf16 copies.
@@ -47,7 +48,11 @@ struct Qkv {
   at::Tensor q;  // [batch·sequence, heads·head_dim]
   at::Tensor k;  // [batch·sequence, kv_heads·head_dim]
   at::Tensor v;
+  at::Tensor all = {};  // Where they are columns of one, side by side; else undefined.
 };
+
+// The three as views of `all` [batch·sequence, (heads + 2 kv_heads)·head_dim].
+Qkv share_columns(at::Tensor all, const AttentionShape& shape);
 
 struct AttentionResult {
   at::Tensor out;    // [batch·sequence, heads·head_dim]

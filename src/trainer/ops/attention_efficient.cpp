@@ -125,7 +125,7 @@ AttentionResult attention_efficient(const Qkv& in, const AttentionShape& shape) 
 Qkv attention_efficient_backward(const at::Tensor& grad, const Qkv& in,
                                  const AttentionResult& result, const AttentionShape& shape) {
   const TagScope scope(Component::workspace);
-  Qkv grads{at::empty_like(in.q), at::empty_like(in.k), at::empty_like(in.v)};
+  Qkv grads = make_gradients(in, shape);
   const Workspace workspace(shape, wide(in.q.scalar_type()), 2);
   for_kv_heads(
       shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first, std::int64_t end) {

@@ -17,9 +17,15 @@ namespace headroom::trainer::ops {
 
 inline at::Tensor head_view(const at::Tensor& rows, const AttentionShape& shape,
                             std::int64_t sample, std::int64_t head) {
-  const std::int64_t width = rows.size(1);
-  return rows.as_strided({shape.sequence, shape.head_dim}, {width, 1},
-                         sample * shape.sequence * width + head * shape.head_dim);
+  const std::int64_t stride = rows.stride(0);
+  return rows.as_strided(
+      {shape.sequence, shape.head_dim}, {stride, 1},
+      rows.storage_offset() + sample * shape.sequence * stride + head * shape.head_dim);
+}
+
+inline Qkv make_gradients(const Qkv& in, const AttentionShape& shape) {
+  if (in.all.defined()) return share_columns(at::empty_like(in.all), shape);
+  return {at::empty_like(in.q), at::empty_like(in.k), at::empty_like(in.v)};
 }
 
 inline double score_scale(const AttentionShape& shape) {

@@ -38,6 +38,14 @@ void backward_head(const QueryHead& head, const KvHead& kv, const KvHead& kv_gra
 
 }  // namespace
 
+Qkv share_columns(at::Tensor all, const AttentionShape& shape) {
+  const std::int64_t query = shape.heads * shape.head_dim;
+  const std::int64_t kv = shape.kv_heads * shape.head_dim;
+  Qkv parts{all.narrow(1, 0, query), all.narrow(1, query, kv), all.narrow(1, query + kv, kv)};
+  parts.all = std::move(all);
+  return parts;
+}
+
 AttentionResult attention_math(const Qkv& in, const AttentionShape& shape) {
   const std::int64_t length = shape.sequence;
   AttentionResult result{at::empty_like(in.q),
@@ -66,7 +74,7 @@ AttentionResult attention_math(const Qkv& in, const AttentionShape& shape) {
 Qkv attention_math_backward(const at::Tensor& grad, const Qkv& in, const AttentionResult& result,
                             const AttentionShape& shape) {
   const TagScope scope(Component::workspace);
-  Qkv grads{at::empty_like(in.q), at::empty_like(in.k), at::empty_like(in.v)};
+  Qkv grads = make_gradients(in, shape);
   const at::ScalarType sums = wide(in.q.scalar_type());
   const HeadSpace space{whole_sight(shape), attention_space(shape, sums),
                         at::empty({shape.sequence, shape.sequence}, in.q.options().dtype(sums))};

@@ -53,7 +53,7 @@ void adapter_backward(const Adapter& adapter, const at::Tensor& grad, const at::
 
 at::Tensor linear(const Linear& layer, const at::Tensor& x, LinearSaved& saved,
                   std::optional<std::uint64_t> seed) {
-  at::Tensor y = product(x, layer.weight->value.t());
+  at::Tensor y = product(x, layer.matrix().t());
   if (layer.bias != nullptr) y.add_(layer.bias->value);
   if (!layer.adapter) return y;
   if (seed && layer.adapter->dropout > 0) {
@@ -69,13 +69,19 @@ at::Tensor linear(const Linear& layer, const at::Tensor& x, LinearSaved& saved,
 void linear_backward(const Linear& layer, const at::Tensor& grad, const at::Tensor& x,
                      const LinearSaved& saved, at::Tensor* dx) {
   const TagScope scope(Component::workspace);
-  if (layer.weight->trainable) add_product_to_gradient(*layer.weight, grad.t(), x);
+  if (layer.weight->trainable) {
+    if (layer.stored_by_input) {
+      add_product_to_gradient(*layer.weight, x.t(), grad);
+    } else {
+      add_product_to_gradient(*layer.weight, grad.t(), x);
+    }
+  }
   if (layer.bias != nullptr && layer.bias->trainable) add_row_sum_to_gradient(*layer.bias, grad);
   if (dx != nullptr) {
     if (dx->defined()) {
-      product_(*dx, grad, layer.weight->value, {.beta = 1});
+      product_(*dx, grad, layer.matrix(), {.beta = 1});
     } else {
-      *dx = product(grad, layer.weight->value);
+      *dx = product(grad, layer.matrix());
     }
   }
   if (layer.adapter) adapter_backward(*layer.adapter, grad, x, saved, dx);

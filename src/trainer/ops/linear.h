@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A projection y = x · Wᵀ (+ b), and with a LoRA adapter (Hu et al. 2021) also
+// A projection y = x · Wᵀ (+ b) of W [out, in], or y = x · W (+ b) of one that is stored [in, out]
+// (GPT-2's Conv1D), and with a LoRA adapter (Hu et al. 2021) also
 // + scale · dropout(x) · Aᵀ · Bᵀ; adapter matrices of another dtype are cast to x's for the
 // products.
 //
-// Memory. With N rows, [out, in] the shape of W, r the rank:
+// Memory. With N rows, r the rank:
 //   forward    allocates y [N,out]. With an adapter also x·Aᵀ [N,r]; with dropout its mask [N,in]
 //              bool, and a temporary (workspace) [N,in]. Casts (workspace): A [r,in], B [out,r].
 //   saved      x if W or the adapter trains (by the caller); with an adapter x·Aᵀ and the mask.
@@ -30,11 +31,15 @@ struct Adapter {
 };
 
 struct Linear {
-  Parameter* weight = nullptr;  // [out, in]; never null
+  Parameter* weight = nullptr;  // [out, in]; null where a layer has no such projection
   Parameter* bias = nullptr;    // [out], or null
   std::optional<Adapter> adapter;
+  bool stored_by_input = false;  // weight is [in, out].
 
-  bool trains() const { return weight->trainable || adapter.has_value(); }
+  bool exists() const { return weight != nullptr; }
+  bool trains() const { return exists() && (weight->trainable || adapter.has_value()); }
+  // [out, in] of either: a view.
+  at::Tensor matrix() const { return stored_by_input ? weight->value.t() : weight->value; }
 };
 
 struct LinearSaved {

@@ -6,6 +6,8 @@
 #include <functional>
 
 #include "trainer/ops/attention.h"
+#include "trainer/ops/gelu.h"
+#include "trainer/ops/layer_norm.h"
 #include "trainer/ops/linear.h"
 #include "trainer/ops/loss.h"
 #include "trainer/ops/product.h"
@@ -63,18 +65,63 @@ TEST(RmsNorm, value_and_gradients_match_autograd_across_blocks) {
   const at::Tensor expected = x_leaf * at::rsqrt((x_leaf * x_leaf).mean(1, true) + 1e-3) * w_leaf;
   expected.backward(grad);
 
-  const RmsNormResult result = rms_norm(x, weight.value, 1e-3);
+  const NormResult result = rms_norm(x, weight.value, 1e-3);
   expect_close(result.out, expected);
   at::Tensor dx = grad.clone();
-  rms_norm_backward_(dx, x, result.rstd, weight);
+  rms_norm_backward_(dx, x, result.stats, weight);
   expect_close(dx, x_leaf.grad());
   expect_close(weight.grad, w_leaf.grad());
 
   weight.trainable = false;
   dx = grad.clone();
-  rms_norm_backward_(dx, x, result.rstd, weight);
+  rms_norm_backward_(dx, x, result.stats, weight);
   expect_close(dx, x_leaf.grad());
   expect_close(weight.grad, w_leaf.grad());
+}
+
+// In fp64 by blocks and in fp32 by kernels, beside libtorch's.
+TEST(LayerNorm, value_and_gradients_match_autograd_across_blocks) {
+  for (const auto dtype : {at::kDouble, at::kFloat}) {
+    const std::int64_t width = 3000;  // Three blocks of 87 rows.
+    const at::Tensor x = random({200, width}).add_(3).to(dtype);
+    const at::Tensor grad = random({200, width}).to(dtype);
+    Parameter weight{"w", random({width}).to(dtype), {}, true};
+    Parameter bias{"b", random({width}).to(dtype), {}, true};
+    const at::Tensor x_leaf = leaf(x);
+    const at::Tensor w_leaf = leaf(weight.value);
+    const at::Tensor b_leaf = leaf(bias.value);
+    const at::Tensor expected = at::layer_norm(x_leaf, {width}, w_leaf, b_leaf, 1e-3);
+    expected.backward(grad);
+    const double tolerance = dtype == at::kDouble ? 1e-10 : 2e-4;
+
+    const NormResult result = layer_norm(x, weight.value, bias.value, 1e-3);
+    expect_close(result.out, expected, tolerance);
+    at::Tensor dx = grad.clone();
+    layer_norm_backward_(dx, x, result.stats, weight, bias);
+    expect_close(dx, x_leaf.grad(), tolerance);
+    expect_close(weight.grad, w_leaf.grad(), tolerance);
+    expect_close(bias.grad, b_leaf.grad(), tolerance);
+
+    weight.trainable = bias.trainable = false;
+    dx = grad.clone();
+    layer_norm_backward_(dx, x, result.stats, weight, bias);
+    expect_close(dx, x_leaf.grad(), tolerance);
+    expect_close(weight.grad, w_leaf.grad(), tolerance);
+  }
+}
+
+TEST(Gelu, value_and_gradient_match_autograd) {
+  for (const auto dtype : {at::kDouble, at::kFloat}) {
+    const at::Tensor x = leaf((random({30, 70}) * 4).to(dtype));
+    const at::Tensor expected = at::gelu(x, "tanh");
+    const at::Tensor grad = random({30, 70}).to(dtype);
+    expected.backward(grad);
+    const double tolerance = dtype == at::kDouble ? 1e-10 : 1e-5;
+    expect_close(gelu(x.detach()), expected, tolerance);
+    at::Tensor dx = grad.clone();
+    gelu_backward_(dx, x.detach());
+    expect_close(dx, x.grad(), tolerance);
+  }
 }
 
 // transformers: q·cos + rotate_half(q)·sin with the angles repeated for both halves.

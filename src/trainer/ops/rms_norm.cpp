@@ -15,12 +15,12 @@ using allocator::Component;
 namespace {
 
 void normalise_rows(const at::Tensor& x, const at::Tensor& weight, double eps,
-                    const RmsNormResult& result) {
+                    const NormResult& result) {
   const std::int64_t width = x.size(1);
   const float* from = x.data_ptr<float>();
   const float* scale = weight.data_ptr<float>();
   auto* to = result.out.data_ptr<float>();
-  auto* rstd = result.rstd.data_ptr<float>();
+  auto* rstd = result.stats.data_ptr<float>();
   share_rows(x.size(0), width, [&](std::int64_t first, std::int64_t end) {
     for (std::int64_t i = first; i < end; ++i)
       rstd[i] = kernels::kernels().rms_norm(from + i * width, scale, to + i * width, width,
@@ -63,11 +63,11 @@ void normalise_rows_backward(const at::Tensor& grad, const at::Tensor& x, const 
 
 }  // namespace
 
-RmsNormResult rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
+NormResult rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
   const std::int64_t rows = x.size(0);
   const auto width = static_cast<double>(x.size(1));
   const at::ScalarType sums = wide(x.scalar_type());
-  RmsNormResult result{at::empty_like(x), at::empty({rows, 1}, x.options().dtype(sums))};
+  NormResult result{at::empty_like(x), at::empty({rows, 1}, x.options().dtype(sums))};
 
   if (has_kernels(x)) {
     normalise_rows(x, weight, eps, result);
@@ -76,7 +76,7 @@ RmsNormResult rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps
   const TagScope scope(Component::workspace);
   for_row_blocks(rows, rows_per_block(x.size(1)), [&](std::int64_t first, std::int64_t count) {
     at::Tensor block = widen(x.narrow(0, first, count));
-    at::Tensor rstd = result.rstd.narrow(0, first, count);
+    at::Tensor rstd = result.stats.narrow(0, first, count);
     at::linalg_vector_norm_out(rstd, block, 2, 1, /*keepdim=*/true);
     rstd.pow_(2).div_(width).add_(eps).rsqrt_();
     at::Tensor out = result.out.narrow(0, first, count);

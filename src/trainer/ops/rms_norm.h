@@ -13,16 +13,12 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "trainer/ops/norm_result.h"
 #include "trainer/parameter.h"
 
 namespace headroom::trainer::ops {
 
-struct RmsNormResult {
-  at::Tensor out;   // [N, H], dtype of x
-  at::Tensor rstd;  // [N, 1], fp32
-};
-
-RmsNormResult rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps);
+NormResult rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps);
 
 // `grad` [N, H] holds d loss / d out on entry and d loss / d x on return. Adds to weight.grad if
 // the weight is trainable.

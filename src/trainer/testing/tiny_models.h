@@ -35,6 +35,21 @@ inline estimate::ModelConfig tiny_config() {
   return config;
 }
 
+inline estimate::ModelConfig tiny_gpt2_config() {
+  estimate::ModelConfig config;
+  config.family = "gpt2";
+  config.hidden = 12;
+  config.intermediate = 20;
+  config.layers = 3;
+  config.heads = config.kv_heads = 4;
+  config.head_dim = 3;
+  config.vocabulary = 17;
+  config.tied = true;
+  config.qkv_bias = config.o_bias = config.mlp_bias = true;
+  config.position_rows = 300;
+  return config;
+}
+
 inline ModelOptions fp64_options() {
   ModelOptions options;
   options.dtype = at::kDouble;
@@ -58,7 +73,9 @@ inline std::unique_ptr<Model> random_model(const estimate::ModelConfig& config,
   at::manual_seed(7);
   for (auto* parameters : {&model->base(), &model->adapters()}) {
     for (Parameter& parameter : *parameters) {
-      const bool norm = parameter.name.ends_with("norm.weight");
+      const std::string& name = parameter.name;
+      const bool norm = name.ends_with("norm.weight") ||
+                        (name.find(".ln_") != std::string::npos && name.ends_with(".weight"));
       parameter.value.normal_(norm ? 1 : 0, 0.3);
     }
   }
@@ -113,7 +130,9 @@ class ReferenceModel {
             parameter.value.detach().clone().set_requires_grad(parameter.trainable);
       }
     }
-    if (config_.tied) weights_["lm_head.weight"] = weights_["model.embed_tokens.weight"];
+    if (config_.tied)
+      weights_["lm_head.weight"] =
+          weights_[config_.is_gpt2() ? "transformer.wte.weight" : "model.embed_tokens.weight"];
   }
 
   Reference run(const std::vector<Sample>& samples, double scale) {
@@ -137,7 +156,38 @@ class ReferenceModel {
   }
 
  private:
+  at::Tensor gpt2_logits(const at::Tensor& tokens) {
+    const std::string model = "transformer.";
+    at::Tensor x = weights_[model + "wte.weight"].index({tokens}) +
+                   weights_[model + "wpe.weight"].narrow(0, 0, tokens.size(0));
+    const auto hidden = static_cast<std::int64_t>(config_.hidden);
+    for (std::uint64_t i = 0; i < config_.layers; ++i) {
+      const std::string prefix = fmt::format("{}h.{}.", model, i);
+      const at::Tensor all = conv1d(layer_norm(x, prefix + "ln_1"), prefix + "attn.c_attn");
+      const at::Tensor out =
+          attend(heads(all.narrow(1, 0, hidden)), heads(all.narrow(1, hidden, hidden)),
+                 heads(all.narrow(1, 2 * hidden, hidden)), 0);
+      x = x + conv1d(out, prefix + "attn.c_proj");
+      const at::Tensor up = conv1d(layer_norm(x, prefix + "ln_2"), prefix + "mlp.c_fc");
+      const at::Tensor bent = at::tanh((up + 0.044715 * up.pow(3)) * std::sqrt(2 / M_PI));
+      x = x + conv1d(0.5 * up * (1 + bent), prefix + "mlp.c_proj");
+    }
+    return at::matmul(layer_norm(x, model + "ln_f"), weights_["lm_head.weight"].t());
+  }
+
+  at::Tensor layer_norm(const at::Tensor& x, const std::string& name) {
+    const at::Tensor off = x - x.mean(-1, /*keepdim=*/true);
+    const at::Tensor variance = (off * off).mean(-1, /*keepdim=*/true);
+    return off * at::rsqrt(variance + config_.rms_norm_eps) * weights_[name + ".weight"] +
+           weights_[name + ".bias"];
+  }
+
+  at::Tensor conv1d(const at::Tensor& x, const std::string& name) {
+    return at::matmul(x, weights_[name + ".weight"]) + weights_[name + ".bias"] + adapted(x, name);
+  }
+
   at::Tensor logits(const at::Tensor& tokens) {
+    if (config_.is_gpt2()) return gpt2_logits(tokens);
     at::Tensor x = weights_["model.embed_tokens.weight"].index({tokens});
     for (std::uint64_t i = 0; i < config_.layers; ++i) {
       const std::string prefix = fmt::format("model.layers.{}.", i);
@@ -159,12 +209,19 @@ class ReferenceModel {
   at::Tensor linear(const at::Tensor& x, const std::string& name) {
     at::Tensor y = at::matmul(x, weights_[name + ".weight"].t());
     if (weights_.contains(name + ".bias")) y = y + weights_[name + ".bias"];
-    if (weights_.contains(name + ".lora_A.weight")) {
-      const double scale = options_.lora->alpha / static_cast<double>(options_.lora->rank);
-      const at::Tensor a = weights_[name + ".lora_A.weight"].t();
-      y = y + at::matmul(at::matmul(x, a), weights_[name + ".lora_B.weight"].t()) * scale;
-    }
-    return y;
+    return y + adapted(x, name);
+  }
+
+  at::Tensor adapted(const at::Tensor& x, const std::string& name) {
+    if (!weights_.contains(name + ".lora_A.weight")) return at::zeros({1}, options_.dtype);
+    const double scale = options_.lora->alpha / static_cast<double>(options_.lora->rank);
+    const at::Tensor a = weights_[name + ".lora_A.weight"].t();
+    return at::matmul(at::matmul(x, a), weights_[name + ".lora_B.weight"].t()) * scale;
+  }
+
+  at::Tensor heads(const at::Tensor& rows) const {  // [heads, sequence, head_dim]
+    const auto dim = static_cast<std::int64_t>(config_.head_dim);
+    return rows.reshape({rows.size(0), -1, dim}).transpose(0, 1);
   }
 
   at::Tensor rotate(const at::Tensor& x) const {  // [heads, sequence, head_dim]
@@ -179,27 +236,28 @@ class ReferenceModel {
   }
 
   at::Tensor attention(const at::Tensor& x, const std::string& prefix, std::uint64_t window) {
-    const auto dim = static_cast<std::int64_t>(config_.head_dim);
-    const std::int64_t length = x.size(0);
-    const auto split = [&](const at::Tensor& rows) {
-      return rows.view({length, -1, dim}).transpose(0, 1);
-    };
     const auto group = static_cast<std::int64_t>(config_.heads / config_.kv_heads);
     const auto normed = [&](const at::Tensor& heads, const char* name) {
       return config_.qk_norm ? norm(heads, prefix + name) : heads;
     };
-    const at::Tensor q = rotate(normed(split(linear(x, prefix + "q_proj")), "q_norm"));
+    const at::Tensor q = rotate(normed(heads(linear(x, prefix + "q_proj")), "q_norm"));
     const at::Tensor k =
-        rotate(normed(split(linear(x, prefix + "k_proj")), "k_norm")).repeat_interleave(group, 0);
-    const at::Tensor v = split(linear(x, prefix + "v_proj")).repeat_interleave(group, 0);
+        rotate(normed(heads(linear(x, prefix + "k_proj")), "k_norm")).repeat_interleave(group, 0);
+    const at::Tensor v = heads(linear(x, prefix + "v_proj")).repeat_interleave(group, 0);
+    return linear(attend(q, k, v, window), prefix + "o_proj");
+  }
+
+  // [sequence, heads · head_dim]
+  at::Tensor attend(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                    std::uint64_t window) const {
+    const std::int64_t length = q.size(1);
     const at::Tensor distance = at::arange(length).unsqueeze(1) - at::arange(length);
     at::Tensor hidden = distance < 0;
     if (window > 0) hidden = hidden.logical_or(distance >= static_cast<std::int64_t>(window));
     const at::Tensor scores =
-        at::matmul(q, k.transpose(1, 2)) / std::sqrt(static_cast<double>(dim));
+        at::matmul(q, k.transpose(1, 2)) / std::sqrt(static_cast<double>(config_.head_dim));
     const at::Tensor weights = at::softmax(scores.masked_fill(hidden, -INFINITY), -1);
-    const at::Tensor out = at::matmul(weights, v).transpose(0, 1).reshape({length, -1});
-    return linear(out, prefix + "o_proj");
+    return at::matmul(weights, v).transpose(0, 1).reshape({length, -1});
   }
 
   estimate::ModelConfig config_;
