@@ -45,7 +45,6 @@ class FittingTest : public ::testing::Test {
 
   TrainRequest request(const std::string& output, Bytes capacity, const Changes& more = {}) {
     Changes changes = {"batch.micro=8", "batch.sequence=256", "compute.attention=\"math\"",
-                       "data.epochs=2",
                        fmt::format("device.capacity=\"{}MiB\"", capacity.value >> 20U)};
     changes.insert(changes.end(), more.begin(), more.end());
     auto made = job_.request(changes);

@@ -133,14 +133,6 @@ TEST(OwnDoing, an_error_that_is_said_not_to_be_there_is_none) {
   EXPECT_EQ(found.cause.id, "crash-loop");
 }
 
-TEST(OwnDoing, one_fault_without_a_word_of_the_driver_is_too_little) {
-  const auto found = diagnose(
-      "Memory access fault by GPU node-1 (Agent handle: 0x577d) on address 0x730e41a5f000. Reason: "
-      "Page not present or supervisor privilege.\n",
-      R"({"vendor": "AMD", "gfx": "gfx1030"})");
-  EXPECT_EQ(found.cause.id, "insufficient-evidence");
-}
-
 TEST(OwnDoing, a_queue_that_is_not_given_back_on_a_chip_known_for_it) {
   const std::string lines =
       "amdgpu 0000:c4:00.0: amdgpu: MES failed to respond to msg=REMOVE_QUEUE\n"
