@@ -160,8 +160,8 @@ std::optional<std::int32_t> find_end_of_text(const Json& config) {
 // Tokens are as the job says, else as the model's own tokenizer makes them, else bytes.
 Result<std::string> find_tokenizer(const run::LoadedJob& loaded) {
   const auto& given = loaded.job.data.tokenizer;
-  const std::string& kind = loaded.job.data.kind;
-  const bool has_ids = kind == "tokens" || kind == "bin" || kind == "npy";
+  const std::string& written = loaded.job.data.kind;
+  const bool has_ids = written == "tokens" || written == "bin" || written == "npy";
   if (has_ids || given == "bytes") return std::string();
   if (given) {
     const std::string path = below(loaded.folder, *given);

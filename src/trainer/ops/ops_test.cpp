@@ -117,7 +117,7 @@ TEST(Gelu, value_and_gradient_match_autograd) {
     const at::Tensor grad = random({30, 70}).to(dtype);
     expected.backward(grad);
     const double tolerance = dtype == at::kDouble ? 1e-10 : 1e-5;
-    expect_close(gelu(x.detach()), expected, tolerance);
+    expect_close(ops::gelu(x.detach()), expected, tolerance);
     at::Tensor dx = grad.clone();
     gelu_backward_(dx, x.detach());
     expect_close(dx, x.grad(), tolerance);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <ATen/ATen.h>
+#include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -70,13 +71,13 @@ inline LoraOptions fp64_lora() {
 inline std::unique_ptr<Model> random_model(const estimate::ModelConfig& config,
                                            const ModelOptions& options) {
   auto model = std::make_unique<Model>(config, options);
-  at::manual_seed(7);
+  const at::Generator generator = at::detail::createCPUGenerator(7);
   for (auto* parameters : {&model->base(), &model->adapters()}) {
     for (Parameter& parameter : *parameters) {
       const std::string& name = parameter.name;
       const bool norm = name.ends_with("norm.weight") ||
                         (name.find(".ln_") != std::string::npos && name.ends_with(".weight"));
-      parameter.value.normal_(norm ? 1 : 0, 0.3);
+      parameter.value.normal_(norm ? 1 : 0, 0.3, generator);
     }
   }
   return model;
