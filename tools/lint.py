@@ -4,12 +4,13 @@
 
     lint.py [--all] [--stamp] [--list] BUILD_FOLDER      exit 0: clean; 1: findings; 2: usage
 
-tools/lint-stamp has a fingerprint of every source that was found clean: of the source, of all that it includes from
-src/ through any chain, and of the rules (.clang-tidy). The words of messages and comments are left out of it
-(code_text.py): of our rules only the one about NUL in strings reads them. A source is linted if its fingerprint is another
-one now, or is not there.
---all lints everything; --all and --stamp write the fingerprints of what is clean, for you to commit. --list prints what
-would be linted. The trainer's sources are left out: libtorch's headers take minutes each.
+tools/lint-stamp has a fingerprint of every file that was found clean: a source by itself, a header by a source that includes
+it. The words of messages and comments are left out of it (code_text.py): of our rules only the one about NUL in strings reads
+them. Linted is a source if its own fingerprint is another one now, or is not there, and one source for each such header: what
+is wrong in a header is told by any source that includes it. Where .clang-tidy changes, and by --all, everything is linted;
+that also finds what a changed header makes wrong in a source that has not changed.
+--stamp writes the fingerprints of what is clean, for you to commit. --list prints what would be linted. The trainer's sources
+are left out: libtorch's headers take minutes each.
 """
 import argparse
 import hashlib
@@ -39,30 +40,51 @@ def find_sources():
 
 
 class Fingerprints:
-    """Of sources, by their code and that of all they include. Files are read once."""
+    """Of files, by their code and the rules. Files are read once."""
 
     def __init__(self):
         self.rules = (ROOT / ".clang-tidy").read_bytes()
-        self.files = {}  # name → (its code's hash, what it includes)
+        self.files = {}  # name → (its fingerprint, what it includes)
 
     def read(self, name):
         if name not in self.files:
             path = ROOT / name
             text = path.read_text() if path.exists() else ""  # Made by the build, and so from what is read here.
-            included = [f"src/{target}" for target in INCLUDE.findall(text)]
-            self.files[name] = (hashlib.sha256(code_of(text).encode()).hexdigest(), included)
+            whole = hashlib.sha256(self.rules + code_of(text).encode()).hexdigest()[:16]
+            self.files[name] = (whole, [f"src/{target}" for target in INCLUDE.findall(text)])
         return self.files[name]
 
-    def of(self, source):
+    def of(self, name):
+        return self.read(name)[0]
+
+    def reached(self, source):
+        """The source and all that it includes from src/, through any chain."""
         reached, todo = {source}, [source]
         while todo:
             new = set(self.read(todo.pop())[1]) - reached
             reached |= new
             todo += new
-        whole = hashlib.sha256(self.rules)
-        for name in sorted(reached):
-            whole.update(f"{name} {self.read(name)[0]}\n".encode())
-        return whole.hexdigest()[:16]
+        return {name for name in reached if (ROOT / name).exists()}
+
+
+def choose(everything, fingerprints, stamped):
+    """Sources that changed, and for each changed header that none of them includes one that does: its own, if it has one."""
+    def is_new(name):
+        return stamped.get(name) != fingerprints.of(name)
+
+    chosen = [source for source in everything if is_new(source)]
+    covered = set().union(*(fingerprints.reached(source) for source in chosen)) if chosen else set()
+    reached = {source: fingerprints.reached(source) for source in everything}
+    headers = sorted({name for names in reached.values() for name in names if name.endswith(".h") and is_new(name)})
+    for header in headers:
+        if header in covered:
+            continue
+        own = header[:-2] + ".cpp"
+        source = own if own in reached else min((one for one in everything if header in reached[one]),
+                                                key=lambda one: (len(reached[one]), one))
+        chosen.append(source)
+        covered |= reached[source]
+    return sorted(chosen)
 
 
 def read_stamp():
@@ -74,20 +96,21 @@ def read_stamp():
 
 def write_stamp(fingerprints):
     lines = [f"{fingerprints[name]} {name}\n" for name in sorted(fingerprints)]
-    STAMP.write_text("# Written by ./dev lint --stamp: sources that clang-tidy found clean, with what they include.\n"
-                     + "".join(lines))
+    STAMP.write_text("# Written by ./dev lint --stamp: files that clang-tidy found clean.\n" + "".join(lines))
 
 
 def find_groups(sources, build):
     """What to give to clang-tidy, each with the sources that it covers. A build by groups (HEADROOM_UNITY) has files that
-    include several sources; headers, which take most of the time, are then read once for all of them."""
+    include several sources; headers, which take most of the time, are then read once for all of them. It pays if most of its
+    sources are wanted."""
     commands = pathlib.Path(ROOT, build, "compile_commands.json")
     files = [pathlib.Path(entry["file"]) for entry in json.loads(commands.read_text())] if commands.exists() else []
     wanted, groups = set(sources), []
     for file in files:
         if "Unity" in file.parts and file.exists():
-            members = {str(pathlib.Path(one).relative_to(ROOT)) for one in INCLUDED_SOURCE.findall(file.read_text())} & wanted
-            if members:
+            group = {str(pathlib.Path(one).relative_to(ROOT)) for one in INCLUDED_SOURCE.findall(file.read_text())}
+            members = group & wanted
+            if 2 * len(members) > len(group):
                 groups.append((str(file), sorted(members)))
                 wanted -= members
     return groups + [(source, [source]) for source in sources if source in wanted]
@@ -121,17 +144,20 @@ def main():
     parser.add_argument("build")
     options = parser.parse_args()
     everything, fingerprints, stamped = find_sources(), Fingerprints(), read_stamp()
-    now = {source: fingerprints.of(source) for source in everything}
-    known = {} if options.all else {source: now[source] for source in everything if stamped.get(source) == now[source]}
-    sources = [source for source in everything if source not in known]
+    sources = choose(everything, fingerprints, {} if options.all else stamped)
     if options.list:
         print("\n".join(sources))
         return 0
-    print(f"lint: {len(sources)} of {len(everything)} sources changed since they were found clean", file=sys.stderr)
+    print(f"lint: {len(sources)} of {len(everything)} sources, for what changed since it was found clean", file=sys.stderr)
+    there = set().union(*(fingerprints.reached(source) for source in everything))
+    kept = {} if options.all else {name: mark for name, mark in stamped.items() if name in there}
 
     def note(clean):  # After each source, so that what is interrupted goes on from there.
         if options.all or options.stamp:
-            write_stamp(known | {source: now[source] for source in clean})
+            found = set().union(*(fingerprints.reached(source) for source in clean)) if clean else set()
+            # What a source includes is clean with it; another source that has changed is not.
+            marks = {name: fingerprints.of(name) for name in found if name.endswith(".h") or name in clean}
+            write_stamp(kept | marks)
 
     note([])
     clean = lint(sources, options.build, os.cpu_count() or 1, note)
