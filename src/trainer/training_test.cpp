@@ -3,6 +3,7 @@
 #include "trainer/training.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -284,11 +285,18 @@ TEST(Training, after_running_out_of_memory_a_larger_capacity_goes_on) {
         for (int i = 0; i < 400; ++i) line += "7 ";
         return line + "\n" + line + "\n";
       }());
+  // The long ones are the last two of the file, and not in the first step.
+  std::uint64_t seed = 1;
+  const auto begins_short = [&] {
+    const auto order = data::shuffled(6, seed, 0);
+    return order[0] < 4 && order[1] < 4;
+  };
+  while (!begins_short()) ++seed;
   const Changes common = {"data.path=\"ids.txt\"", "data.kind=\"tokens\"",
                           "batch.sequence=400",    "compute.attention=\"math\"",
-                          "data.epochs=3",         "data.seed=3"};
+                          "data.epochs=3",         fmt::format("data.seed={}", seed)};
   Changes small = common;
-  small.emplace_back("device.capacity=\"2MiB\"");
+  small.emplace_back("device.capacity=\"4MiB\"");
   auto request = job.request(small);
   ASSERT_TRUE(request) << request.error().message;
   const Finished failed = run(*request);

@@ -164,7 +164,8 @@ class TrainerRanks(unittest.TestCase):
         return pathlib.Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
 
     def test_those_that_are_left_finish_the_same_training(self):
-        job = self.write(epochs=30)
+        # AdamW makes much of a rounding where a gradient is small; SGD does not.
+        job = self.write('optimizer.kind = "sgd"', epochs=30)
         self.train(job, "whole")
         for killed in (1, 0):  # 0 is the one that writes.
             output = f"without-{killed}"
@@ -177,7 +178,7 @@ class TrainerRanks(unittest.TestCase):
             self.assertTrue(report["completed"])
             self.assertEqual([one["rank"] for one in report["ranks"]], [rank for rank in range(3) if rank != killed])
             self.assertEqual([line["step"] for line in self.losses(output)], list(range(1, report["steps"] + 1)))
-            self.assertLess(furthest(self.scratch / "whole", self.scratch / output), 10 * ADAMW, output)
+            self.assertLess(furthest(self.scratch / "whole", self.scratch / output), 10 * SGD, output)
 
     def test_a_rank_that_is_killed_ends_the_others_and_costs_nothing(self):
         job = self.write(epochs=30)
