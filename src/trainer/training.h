@@ -31,9 +31,9 @@ struct TrainRequest {
 struct TrainOutcome {
   Json report;                                          // As written to report.json.
   std::optional<allocator::OutOfMemory> out_of_memory;  // If that ended it.
-  Status status = Done{};      // Why the run ended early, if it did, and where things stand.
-  Status records = Done{};     // What of the report and the trace could not be written.
-  bool leads = true;           // Of several ranks, the one that wrote.
+  Status status = Done{};   // Why the run ended early, if it did, and where things stand.
+  Status records = Done{};  // What of the report and the trace could not be written.
+  bool leads = true;        // Of several ranks, the one that wrote.
 };
 
 // Fails where the run could not begin: data or weights that cannot be read, a folder that holds
