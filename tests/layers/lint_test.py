@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""tools/lint.py chooses what to lint in a small repository: what changed since it was found clean, or includes what did."""
+"""tools/lint.py chooses what to lint in a small repository: what changed since it was found clean, and a source for
+each header that did."""
 import os
 import pathlib
 import shutil
@@ -101,10 +102,31 @@ for source; do :; done
         self.write("src/logs/lines.cpp", function % ('    "b"\n' * 80))
         self.assertEqual(self.chosen(), ["src/logs/lines.cpp"])
 
-    def test_a_header_reaches_what_includes_it_through_another(self):
+    def test_a_header_is_linted_by_its_own_source(self):
         self.stamp()
         self.write("src/base/text.h", "int x;\n")
-        self.assertEqual(self.chosen(), ["src/base/text.cpp", "src/facts/gpu.cpp"])
+        self.assertEqual(self.chosen(), ["src/base/text.cpp"])
+        self.stamp()
+        self.assertEqual(self.chosen(), [])
+
+    def test_a_header_without_a_source_is_linted_by_one_that_includes_it_through_another(self):
+        self.write("src/base/alone.h", "")
+        self.write("src/base/text.h", '#include "base/alone.h"\n')
+        self.stamp()
+        self.write("src/base/alone.h", "int x;\n")
+        self.assertEqual(self.chosen(), ["src/base/text.cpp"])
+
+    def test_a_header_that_a_changed_source_includes_needs_no_other(self):
+        self.stamp()
+        self.write("src/base/text.h", "int x;\n")
+        self.write("src/facts/gpu.cpp", '#include "facts/gpu.h"\nint y;\n')
+        self.assertEqual(self.chosen(), ["src/facts/gpu.cpp"])
+
+    def test_a_header_that_is_not_clean_is_linted_again(self):
+        self.stamp()
+        self.write("src/base/text.h", "int x;\n")
+        self.assertEqual(self.lint("--stamp", findings="base/text.h").returncode, 1)
+        self.assertEqual(self.chosen(), ["src/base/text.cpp"])
 
     def test_a_new_source_that_git_does_not_know(self):
         self.stamp()
