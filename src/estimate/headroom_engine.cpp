@@ -98,7 +98,7 @@ class LayerRun {
     normalise_heads(layer_.k_norm, saved_.qkv.k, saved_.raw_k, saved_.k_rstd);
     ops_.rotary(saved_.qkv.q);
     ops_.rotary(saved_.qkv.k);
-    saved_.attention = ops_.attention(saved_.qkv);
+    saved_.attention = ops_.attention(saved_.qkv, layer_.window);
     if (!attention_runs_back_) {
       saved_.qkv = {};
       saved_.attention.saved = {};
@@ -108,7 +108,8 @@ class LayerRun {
       saved_.attention = {};
       forget({Target::q, Target::k, Target::v, Target::o});
     }
-    return h;  // x is added in place.
+    ops_.work(Operation::add, h.elements());  // x, in place.
+    return h;
   }
 
   Tensor mlp_half(const Tensor& h) {
@@ -122,6 +123,7 @@ class LayerRun {
     Tensor out = project(Target::down, saved_.act);
     if (!keep_.anything || !layer_[Target::down].trains()) saved_.act = {};
     if (!keep_.anything) forget({Target::gate, Target::up, Target::down});
+    ops_.work(Operation::add, out.elements());  // h, in place.
     return out;
   }
 
@@ -140,6 +142,7 @@ class LayerRun {
     saved_.norm2.out = {};
     if (!wanted) return;
     ops_.rms_norm_backward(saved_.h, *layer_.post_attention_norm);
+    if (attention_runs_back_) ops_.work(Operation::add, grad.elements());
     saved_.norm2.rstd = {};
     saved_.h = {};
   }
@@ -147,7 +150,7 @@ class LayerRun {
   void attention_half_backward(const Tensor& grad) {
     Tensor out_grad;
     project_backward(Target::o, grad, saved_.attention.out, &out_grad);
-    ours::Qkv grads = ops_.attention_backward(saved_.qkv);
+    ours::Qkv grads = ops_.attention_backward(saved_.qkv, layer_.window);
     out_grad = {};
     saved_.qkv = {};
     saved_.attention = {};
@@ -163,7 +166,9 @@ class LayerRun {
       *tensor = {};
     }
     saved_.norm1.out = {};
-    if (wanted) ops_.rms_norm_backward(saved_.x, *layer_.input_norm);
+    if (!wanted) return;
+    ops_.rms_norm_backward(saved_.x, *layer_.input_norm);
+    if (keep_.input_gradient) ops_.work(Operation::add, grad.elements());
   }
 
   const ours::Ops& ops_;
@@ -175,8 +180,8 @@ class LayerRun {
 
 class HeadroomStep {
  public:
-  HeadroomStep(Tape& tape, const Job& job, const ModelConfig& model)
-      : tape_(tape), job_(job), parameters_(tape, job, model), ops_(tape, job, model) {
+  HeadroomStep(Tape& tape, const Job& job, const ModelConfig& model, Work* work = nullptr)
+      : tape_(tape), job_(job), parameters_(tape, job, model), ops_(tape, job, model, work) {
     const Meta table{{job.batch.sequence, model.head_dim / 2}, element_of(job.compute.dtype)};
     cos_ = tape.empty("rotary.cos", table, Component::other);
     sin_ = tape.empty("rotary.sin", table, Component::other);
@@ -204,16 +209,30 @@ class HeadroomStep {
       run.backward(grad);
     }
     Parameter& embedding = *parameters_.embedding;
-    if (embedding.trainable && !embedding.grad.defined()) {
+    if (!embedding.trainable) return;
+    if (!embedding.grad.defined()) {
       embedding.grad = tape_.empty("embedding.grad", embedding.value, Component::gradients);
     }
+    ops_.work(Operation::embed_backward, grad.elements());
+  }
+
+  // trainer/step.cpp, evaluate_micro_batch.
+  void run_evaluation() {
+    std::fill(keeps_.begin(), keeps_.end(), Keep{});
+    std::vector<LayerSaved> saved(keeps_.size());
+    const Tensor hidden = forward(saved, *job_.batch.micro * job_.batch.sequence);
+    ops_.evaluate_loss(ops_.rms_norm(hidden).out, *parameters_.head);
   }
 
   // trainer/gradient_norm.cpp, then trainer/optimizer.cpp: all states at the first step; otherwise
   // what one parameter needs after the other's.
   void run_optimizer() {
     tape_.set_phase(Phase::optimizer);
-    for (const Parameter& parameter : parameters_.trainable()) measure_gradient(parameter.value);
+    for (const Parameter& parameter : parameters_.trainable()) {
+      ops_.work(Operation::gradient_norm, parameter.value);
+      ops_.work(step_operation(), parameter.value);
+      measure_gradient(parameter.value);
+    }
     for (Parameter& parameter : parameters_.trainable()) {
       if (!first_step_) break;
       make_states(parameter.value);
@@ -245,6 +264,20 @@ class HeadroomStep {
           make_state("optimizer.row_variance", {{value.shape[0]}, Element::fp32});
         return make_state("optimizer.column_variance", {{value.shape.back()}, Element::fp32});
     }
+  }
+
+  Operation step_operation() const {
+    switch (job_.optimizer.kind) {
+      case OptimizerKind::adamw:
+        return Operation::adamw;
+      case OptimizerKind::adamw8bit:
+        return Operation::adamw8bit;
+      case OptimizerKind::sgd:
+        return job_.optimizer.momentum > 0 ? Operation::sgd_momentum : Operation::sgd;
+      case OptimizerKind::adafactor:
+        break;
+    }
+    return Operation::adafactor;
   }
 
   // The same files, update.
@@ -283,6 +316,7 @@ class HeadroomStep {
   Tensor forward(std::vector<LayerSaved>& saved, std::uint64_t rows) {
     const Tensor& table = parameters_.embedding->value;
     Tensor hidden = tape_.empty("embedded", {{rows, table.shape[1]}, table.element});
+    ops_.work(Operation::embed, hidden.elements());
     for (std::size_t i = 0; i < keeps_.size(); ++i) {
       const Scope scope(tape_, "layers", i);
       const Keep keep = checkpointed() ? Keep{} : keeps_[i];
@@ -330,6 +364,30 @@ Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_
     }
   }
   return recorder.take();
+}
+
+Work work_of_micro_batch(const Job& job, const ModelConfig& model) {
+  Work work;
+  Recorder recorder;
+  Tape tape(recorder);
+  HeadroomStep(tape, job, model, &work).run_micro_batch();
+  return work;
+}
+
+Work work_of_evaluation(const Job& job, const ModelConfig& model) {
+  Work work;
+  Recorder recorder;
+  Tape tape(recorder);
+  HeadroomStep(tape, job, model, &work).run_evaluation();
+  return work;
+}
+
+Work work_of_optimizer(const Job& job, const ModelConfig& model) {
+  Work work;
+  Recorder recorder;
+  Tape tape(recorder);
+  HeadroomStep(tape, job, model, &work).run_optimizer();
+  return work;
 }
 
 }  // namespace headroom::estimate

@@ -16,11 +16,12 @@
 #include "trainer/gradient_norm.h"
 #include "trainer/kernels/kernels.h"
 #include "trainer/load_weights.h"
+#include "trainer/micro_batch.h"
 #include "trainer/optimizer.h"
 #include "trainer/output_folder.h"
 #include "trainer/run_records.h"
 #include "trainer/save_model.h"
-#include "trainer/step.h"
+#include "trainer/step_timer.h"
 
 namespace headroom::trainer {
 namespace {
@@ -76,7 +77,7 @@ class Run {
       const std::uint64_t epoch = position_.epoch;
       const auto order = data::shuffled(samples_.training.size(), settings_.seed, epoch);
       while (position_.epoch == epoch) {
-        HEADROOM_CHECK(train_step(order, metrics));
+        HEADROOM_CHECK(timer_.time([&] { return train_step(order, metrics); }));
         HEADROOM_CHECK(evaluate_if_due(metrics));
         if (observer_.wants_stop()) return stop();
         if (position_.epoch > epoch || seconds_since(saved_time_) > checkpoint_interval_s)
@@ -122,6 +123,7 @@ class Run {
   std::uint64_t steps_done() const { return position_.steps; }
 
   Json report() {
+    totals_.pace = timer_.take();
     totals_.steps = position_.steps;
     totals_.samples = position_.samples;
     if (start_) totals_.elapsed_s = seconds_since(*start_);
@@ -139,7 +141,6 @@ class Run {
   static constexpr std::uint64_t base_seed = 1;  // Uses of the job's seed; see mix_seed().
   static constexpr std::uint64_t adapter_seed = 2;
   static constexpr std::uint64_t dropout_seed = 3;
-
   // Besides the one at the end of every epoch: what a power cut may cost.
   static constexpr double checkpoint_interval_s = 300;
 
@@ -233,6 +234,7 @@ class Run {
   // An evaluation that a stop ended is due again when the run is resumed.
   Status evaluate_if_due(MetricsFile& metrics) {
     if (!evaluation_is_due()) return Done{};
+    timer_.pause();
     const auto start = Clock::now();
     const auto evaluated = evaluate(*model_, samples_.evaluation, settings_.batch.micro,
                                     [this] { return observer_.wants_stop(); });
@@ -291,6 +293,7 @@ class Run {
   }
 
   Status save_position() {
+    timer_.pause();
     HEADROOM_CHECK(save_checkpoint(checkpoint_path(request_.output), *model_, *optimizer_,
                                    identity_, position_));
     saved_at_ = position_.steps;
@@ -334,6 +337,7 @@ class Run {
   std::unique_ptr<Optimizer> optimizer_;
   Position position_;
   RunTotals totals_;
+  StepTimer timer_;
   std::optional<Clock::time_point> start_;
   std::optional<double> last_evaluation_;
   std::optional<std::uint64_t> saved_at_;  // Steps in the checkpoint.

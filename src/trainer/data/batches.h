@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "trainer/data/samples.h"
-#include "trainer/step.h"
 
 namespace headroom::trainer::data {
 
@@ -35,9 +34,5 @@ std::uint64_t count_steps(std::size_t samples, BatchShape shape, std::uint64_t e
 // Requires: position < order.size().
 StepSamples make_step(const Samples& samples, const std::vector<std::size_t>& order,
                       std::size_t position, BatchShape shape);
-
-// The samples side by side, padded on the right to the longest (tag other). What is only read has
-// no target.
-MicroBatch make_micro_batch(const Samples& samples, const std::vector<std::size_t>& indices);
 
 }  // namespace headroom::trainer::data
