@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/document.h"
+#include "base/document_reader.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/surroundings.h"
@@ -89,6 +90,25 @@ Result<estimate::TimeEstimate> predict(const estimate::Plan& plan, const run::Lo
   return predict_time(plan.job, model, calibration, epoch ? std::optional(*epoch) : std::nullopt);
 }
 
+// The key "timed" of headroom.train/1.
+struct Timed {
+  std::uint64_t steps = 0;
+  double elapsed_s = 0;
+  double quiet_s = 0;
+};
+
+std::optional<Timed> read_timed(const std::string& report) {
+  const auto json = parse_json(report);
+  if (!json) return std::nullopt;
+  DocumentReader reader(*json, {.spelling = Spelling::json, .root = "the report"});
+  TableReader timed = reader.root().table("timed");
+  constexpr double longest_s = 1e9;
+  Timed found{.steps = timed.number("steps")};
+  timed.read("elapsed_s", found.elapsed_s, 0, longest_s);
+  timed.read("quiet_s", found.quiet_s, 0, longest_s);
+  return reader.finish() ? std::optional(found) : std::nullopt;
+}
+
 }  // namespace
 
 int calibrate(bool json, const Context& context) {
@@ -142,17 +162,14 @@ void correct_calibration(const report::JobTime& predicted, const estimate::Plan&
   constexpr std::uint64_t fewest_steps = 3;
   constexpr double most_waited = 0.3, most_off = 5;
   if (!predicted.estimate) return;
-  const auto json = parse_json(report);
-  if (!json || !json->is_object()) return;
-  const Json timed = json->value("timed", Json());
-  if (!timed.is_object()) return;
-  const auto steps = timed.value("steps", std::uint64_t{0});
-  const auto elapsed_s = timed.value("elapsed_s", 0.0);
-  const auto quiet_s = timed.value("quiet_s", 0.0);
-  if (steps < fewest_steps || quiet_s < elapsed_s * (1 - most_waited)) return;
-  const estimate::MeasuredStep step{.dtype = plan.job.compute.dtype,
-                                    .rates_s = predicted.estimate->rates_s,
-                                    .measured_s = quiet_s / static_cast<double>(steps)};
+  const auto timed = read_timed(report);
+  if (!timed || timed->steps < fewest_steps ||
+      timed->quiet_s < timed->elapsed_s * (1 - most_waited))
+    return;
+  const estimate::MeasuredStep step{
+      .dtype = plan.job.compute.dtype,
+      .rates_s = predicted.estimate->rates_s,
+      .measured_s = timed->quiet_s / static_cast<double>(timed->steps)};
   const double off = step.measured_s / step.rates_s;
   if (!(off > 1 / most_off && off < most_off)) return;
   auto calibration = find_calibration(context);
