@@ -49,7 +49,9 @@ void Ops::work(Operation operation, std::uint64_t numbers) const {
 }
 
 void Ops::work(Operation operation, const Meta& numbers) const {
-  const DType dtype = numbers.element == Element::fp32 ? DType::fp32 : job_.compute.dtype;
+  DType dtype = DType::fp32;
+  if (numbers.element == Element::bf16) dtype = DType::bf16;
+  if (numbers.element == Element::fp16) dtype = DType::fp16;
   add_work({operation, dtype, {numbers.elements(), 1, 1}});
 }
 

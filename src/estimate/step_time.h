@@ -27,8 +27,8 @@ struct MicroBatchShape {
 // What one epoch of the job's data is cut into.
 struct EpochShape {
   std::uint64_t steps = 0;
-  std::map<MicroBatchShape, double> training;    // How many of each.
-  std::map<MicroBatchShape, double> evaluation;  // In all evaluations of an epoch.
+  std::map<MicroBatchShape, double> training = {};    // How many of each.
+  std::map<MicroBatchShape, double> evaluation = {};  // In all evaluations of an epoch.
 };
 
 struct Seconds {
@@ -38,14 +38,14 @@ struct Seconds {
 };
 
 struct TimeEstimate {
-  Seconds step;  // Of the epoch's mean step, or of a full one where the data are not known.
-  std::optional<Seconds> epoch;  // With its evaluations; without what is written to the disk.
+  Seconds step = {};  // Of the epoch's mean step, or of a full one where the data are not known.
+  std::optional<Seconds> epoch = {};  // With its evaluations; without what is written to the disk.
   std::uint64_t steps_per_epoch = 0;
   std::uint64_t epochs = 0;
-  double rates_s = 0;       // The likely step before it was corrected.
-  std::string calibrated;   // When.
-  double waited_share = 0;  // While it was calibrated.
-  std::size_t runs = 0;     // That corrected it.
+  double rates_s = 0;           // The likely step before it was corrected.
+  std::string calibrated = {};  // When.
+  double waited_share = 0;      // While it was calibrated.
+  std::size_t runs = 0;         // That corrected it.
 };
 
 // Requires: job is planned: nothing is automatic. Fails where an operation was not measured.

@@ -16,7 +16,7 @@ using estimate::Operation;
 
 TEST(Operations, each_runs_on_its_smallest_and_on_odd_sizes) {
   for (const auto dtype : {at::kFloat, at::kBFloat16}) {
-    Pool pool(std::int64_t{1} << 20U, dtype);
+    Pool pool(4, dtype);
     for (int i = 0; i <= static_cast<int>(estimate::last_operation); ++i) {
       const auto operation = static_cast<Operation>(i);
       const auto axes = axes_of(operation);
@@ -69,8 +69,8 @@ TEST(Operations, all_that_a_job_can_do_are_measured) {
 }
 
 TEST(Calibrate, ends_where_it_is_asked_to) {
-  const CalibrationRequest request{
-      .on_stage = [](const std::string& /*text*/) {}, .wants_stop = [] { return true; }};
+  const CalibrationRequest request{.on_stage = [](const std::string& /*text*/) {},
+                                   .wants_stop = [] { return true; }};
   const auto calibrated = calibrate(request);
   ASSERT_FALSE(calibrated);
   EXPECT_EQ(calibrated.error().code, Errc::busy);

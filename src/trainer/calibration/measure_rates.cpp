@@ -19,7 +19,7 @@ using estimate::Grid;
 using estimate::Operation;
 
 // Enough for the operands of the largest call, and more than a cache holds.
-constexpr std::int64_t pool_numbers = std::int64_t{24} << 20U;
+constexpr std::int64_t pool_parts = 24;
 // How long a call is repeated for one figure. Shorter ones would measure the clock.
 constexpr double repeated_s = 0.003;
 constexpr std::size_t most_repeats = 4096;
@@ -58,7 +58,7 @@ double measure_call(const std::function<void()>& call) {
 class Sweep {
  public:
   void add_round(DType dtype, const WantsStop& wants_stop) {
-    Pool pool(pool_numbers, dtype == DType::bf16 ? at::kBFloat16 : at::kFloat);
+    Pool pool(pool_parts, dtype == DType::bf16 ? at::kBFloat16 : at::kFloat);
     for (int i = 0; i <= static_cast<int>(estimate::last_operation); ++i) {
       const auto operation = static_cast<Operation>(i);
       const Grid::Axes axes = axes_of(operation);

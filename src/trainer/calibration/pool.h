@@ -11,14 +11,16 @@ namespace headroom::trainer::calibration {
 
 class Pool {
  public:
-  // Allocates `numbers` of the dtype.
-  Pool(std::int64_t numbers, at::ScalarType dtype) : memory_(at::empty({numbers}, dtype)) {
+  // Allocates `parts` times 2^20 numbers of the dtype.
+  Pool(std::int64_t parts, at::ScalarType dtype)
+      : fresh_(at::empty({part}, dtype).uniform_(-1, 1)),
+        memory_(at::empty({parts * part}, dtype)) {
     refresh();
   }
 
   // Small numbers of either sign again: what is computed in place over and over would end as zeros
   // or as numbers without bound, which processors compute slower.
-  void refresh() { memory_.uniform_(-1, 1); }
+  void refresh() { memory_.view({-1, part}).copy_(fresh_); }
 
   // Contiguous. Requires: it has no more numbers than the pool.
   at::Tensor take(at::IntArrayRef shape) {
@@ -34,6 +36,8 @@ class Pool {
   at::ScalarType dtype() const { return memory_.scalar_type(); }
 
  private:
+  static constexpr std::int64_t part = std::int64_t{1} << 20U;
+  at::Tensor fresh_;
   at::Tensor memory_;
   std::int64_t next_ = 0;
 };
