@@ -72,7 +72,7 @@ Result<Calibration> find_calibration(const Context& context) {
   const CalibrationKey key = key_here(context);
   if (const Calibration* found = calibrations.find(key)) return *found;
   if (calibrations.all().empty())
-    return Error{Errc::not_found, "this machine has not been measured", command_line};
+    return Error{Errc::not_found, "this machine was not measured", command_line};
   return Error{Errc::not_found,
                fmt::format("the calibration of {} is not used: {}", calibrations.all().back().time,
                            difference_of(calibrations.all().back().key, key)),
@@ -140,6 +140,10 @@ report::JobTime find_job_time(const estimate::Plan& plan, const run::LoadedJob& 
   report::JobTime time;
   if (plan.job.engine.kind != estimate::EngineKind::headroom) {
     time.missing = "seconds are predicted for headroom's own trainer alone";
+    return time;
+  }
+  if (plan.fits == false) {
+    time.missing = "the job does not fit";
     return time;
   }
   time.concerns = true;

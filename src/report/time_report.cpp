@@ -101,7 +101,7 @@ std::string to_text(const JobTime& time, const Style& style) {
   if (!time.estimate)
     return "\n" +
            fit(fmt::format("How long it takes is not known: {}{}{}\n", printable(time.missing),
-                           time.next.empty() ? "" : "; to know it: ", keep_whole(time.next)),
+                           time.next.empty() ? "" : "; next: ", keep_whole(time.next)),
                style.width);
   const auto& estimate = *time.estimate;
   std::string text = fmt::format("\nHow long it takes on this machine ({}):\n", basis_of(estimate));

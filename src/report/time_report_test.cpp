@@ -52,14 +52,14 @@ TEST(TimeReport, where_nothing_is_known_one_line_says_how_to_know) {
   JobTime time;
   EXPECT_EQ(to_text(time, Style{}), "");
   time.concerns = true;
-  time.missing = "this machine has not been measured";
+  time.missing = "this machine was not measured";
   time.next = "headroom test --calibrate";
   EXPECT_EQ(to_text(time, Style{}),
-            "\nHow long it takes is not known: this machine has not been measured; to know it: "
+            "\nHow long it takes is not known: this machine was not measured; next: "
             "headroom test --calibrate\n");
   Json missing = Json::object();
   EXPECT_TRUE(to_json(time, missing).is_null());
-  EXPECT_EQ(missing["/time"], "this machine has not been measured");
+  EXPECT_EQ(missing["/time"], "this machine was not measured");
 }
 
 TEST(TimeReport, an_epoch_of_unknown_length_says_why) {

@@ -94,7 +94,7 @@ class Time(unittest.TestCase):
         self.assertIn(reason, plan["missing"]["/time"])
 
     def test_without_a_calibration_one_line_says_how_to_get_one(self):
-        self.assert_unknown("this machine has not been measured")
+        self.assert_unknown("this machine was not measured")
         lines = [line for line in self.headroom("plan", JOB).stdout.splitlines() if "How long" in line]
         self.assertEqual(len(lines), 1)
         self.assertIn("headroom test --calibrate", lines[0])
