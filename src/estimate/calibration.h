@@ -39,7 +39,7 @@ struct Calibration {
   CalibrationKey key;
   std::string time;         // Of its making, UTC.
   double waited_share = 0;  // Of the measuring: how much of it threads waited for a processor.
-  Rates rates = {};
+  OperationTimes rates = {};
   std::vector<MeasuredStep> steps = {};  // By the calibration itself.
   std::vector<MeasuredStep> runs = {};   // By headroom run, oldest first.
 

@@ -89,7 +89,7 @@ double Grid::seconds(const std::array<std::uint64_t, 3>& size) const {
   return std::exp(logarithm) * beyond;
 }
 
-Result<double> seconds_of(const Work& work, const Rates& rates) {
+Result<double> seconds_of(const Work& work, const OperationTimes& rates) {
   double total = 0;
   for (const auto& [call, times] : work.calls()) {
     const auto grid = rates.find({call.operation, call.dtype});

@@ -41,9 +41,9 @@ class Grid {
   std::vector<double> seconds_;
 };
 
-using Rates = std::map<std::pair<Operation, DType>, Grid>;
+using OperationTimes = std::map<std::pair<Operation, DType>, Grid>;
 
 // What all calls take, one after the other. Fails, with the operation, where one was not measured.
-Result<double> seconds_of(const Work& work, const Rates& rates);
+Result<double> seconds_of(const Work& work, const OperationTimes& rates);
 
 }  // namespace headroom::estimate

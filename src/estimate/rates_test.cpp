@@ -62,7 +62,7 @@ TEST(Grid, what_is_no_grid_of_times_is_refused) {
 }
 
 TEST(Rates, work_is_the_sum_of_its_calls) {
-  Rates rates;
+  OperationTimes rates;
   rates.emplace(std::pair{Operation::add, DType::fp32}, grid({{1, 100}}, {1, 100}));
   Work work;
   work.add({Operation::add, DType::fp32, {10, 1, 1}}, 2);

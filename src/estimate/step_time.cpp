@@ -18,7 +18,8 @@ Job with_shape(const Job& job, const MicroBatchShape& shape) {
 
 // Shapes take their turns one by one, so a length that no two micro-batches share costs one walk
 // over the layers.
-Result<double> seconds_of_shapes(const Job& job, const ModelConfig& model, const Rates& rates,
+Result<double> seconds_of_shapes(const Job& job, const ModelConfig& model,
+                                 const OperationTimes& rates,
                                  const std::map<MicroBatchShape, double>& shapes, WorkOf work_of) {
   double total = 0;
   for (const auto& [shape, count] : shapes) {
@@ -34,7 +35,8 @@ Seconds times(const Correction& correction, double seconds) {
 
 }  // namespace
 
-Result<double> rates_of_step(const Job& job, const ModelConfig& model, const Rates& rates) {
+Result<double> rates_of_step(const Job& job, const ModelConfig& model,
+                             const OperationTimes& rates) {
   require(job.batch.micro && job.batch.accumulate, "a job whose time is wanted is planned");
   HEADROOM_TRY(const double pass, seconds_of(work_of_micro_batch(job, model), rates));
   HEADROOM_TRY(const double optimizer, seconds_of(work_of_optimizer(job, model), rates));
@@ -44,7 +46,7 @@ Result<double> rates_of_step(const Job& job, const ModelConfig& model, const Rat
 Result<TimeEstimate> predict_time(const Job& job, const ModelConfig& model,
                                   const Calibration& calibration,
                                   const std::optional<EpochShape>& epoch) {
-  const Rates& rates = calibration.rates;
+  const OperationTimes& rates = calibration.rates;
   TimeEstimate estimate{.epochs = job.data.epochs,
                         .calibrated = calibration.time,
                         .waited_share = calibration.waited_share,

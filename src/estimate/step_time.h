@@ -54,6 +54,6 @@ Result<TimeEstimate> predict_time(const Job& job, const ModelConfig& model,
                                   const std::optional<EpochShape>& epoch);
 
 // What the rates alone say of one full step.
-Result<double> rates_of_step(const Job& job, const ModelConfig& model, const Rates& rates);
+Result<double> rates_of_step(const Job& job, const ModelConfig& model, const OperationTimes& rates);
 
 }  // namespace headroom::estimate

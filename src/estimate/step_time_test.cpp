@@ -11,9 +11,9 @@
 namespace headroom::estimate {
 namespace {
 
-Rates made_up_rates() {
+OperationTimes made_up_rates() {
   const std::vector<std::uint64_t> sizes = {1, 16, 256, 4096};
-  Rates rates;
+  OperationTimes rates;
   for (int i = 0; i <= static_cast<int>(last_operation); ++i) {
     const auto operation = static_cast<Operation>(i);
     const Grid::Axes axes(size_count(operation), sizes);
@@ -64,7 +64,7 @@ ModelConfig small_model() {
 }
 
 double step_of(const Job& job, const ModelConfig& model) {
-  static const Rates rates = made_up_rates();
+  static const OperationTimes rates = made_up_rates();
   const auto seconds = rates_of_step(job, model, rates);
   EXPECT_TRUE(seconds);
   return seconds.value_or(0);
@@ -94,7 +94,8 @@ TEST(Work, a_step_runs_every_projection_forward_and_backward) {
 TEST(Work, multiplications_are_those_of_the_weights) {
   const ModelConfig model = small_model();
   double forward = 0;
-  for (const auto& [call, times] : work_of_micro_batch(small_job(), model).calls()) {
+  const Work work = work_of_micro_batch(small_job(), model);
+  for (const auto& [call, times] : work.calls()) {
     if (call.operation == Operation::product_forward)
       forward += times * static_cast<double>(call.size[0] * call.size[1] * call.size[2]);
   }
@@ -133,7 +134,8 @@ TEST(Work, chunks_of_the_loss_add_up_to_all_rows) {
   job.compute.loss = Loss::chunked;
   job.batch.sequence = 1000;
   double numbers = 0;
-  for (const auto& [call, times] : work_of_micro_batch(job, small_model()).calls())
+  const Work work = work_of_micro_batch(job, small_model());
+  for (const auto& [call, times] : work.calls())
     if (call.operation == Operation::cross_entropy)
       numbers += times * static_cast<double>(call.size[0]);
   EXPECT_DOUBLE_EQ(numbers, 2 * 1000 * 300);

@@ -63,7 +63,8 @@ class Work {
   void add(const Work& other, double times = 1) {
     for (const auto& [call, count] : other.calls_) calls_[call] += count * times;
   }
-  const std::map<Call, double>& calls() const { return calls_; }
+  const std::map<Call, double>& calls() const& { return calls_; }
+  const std::map<Call, double>& calls() const&& = delete;
 
  private:
   std::map<Call, double> calls_;

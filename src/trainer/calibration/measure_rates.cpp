@@ -77,8 +77,8 @@ class Sweep {
     }
   }
 
-  Result<estimate::Rates> take() {
-    estimate::Rates rates;
+  Result<estimate::OperationTimes> take() {
+    estimate::OperationTimes rates;
     for (auto& [what, times] : times_) {
       HEADROOM_TRY(Grid grid, Grid::make(axes_of(what.first), std::move(times)));
       rates.emplace(what, std::move(grid));
@@ -97,8 +97,9 @@ Error stopped() {
           "headroom test --calibrate"};
 }
 
-Result<estimate::Rates> measure_rates(const std::vector<DType>& dtypes, const RatesBudget& budget,
-                                      const WantsStop& wants_stop) {
+Result<estimate::OperationTimes> measure_rates(const std::vector<DType>& dtypes,
+                                               const RatesBudget& budget,
+                                               const WantsStop& wants_stop) {
   Sweep sweep;
   const std::uint64_t start = machine::monotonic_ns();
   for (std::size_t round = 0; round < budget.rounds; ++round) {

@@ -21,8 +21,9 @@ using WantsStop = std::function<bool()>;
 
 // Fails if it was stopped. Throws what libtorch throws. Takes a pool of about 100 MB for each type,
 // one after the other.
-Result<estimate::Rates> measure_rates(const std::vector<estimate::DType>& dtypes,
-                                      const RatesBudget& budget, const WantsStop& wants_stop);
+Result<estimate::OperationTimes> measure_rates(const std::vector<estimate::DType>& dtypes,
+                                               const RatesBudget& budget,
+                                               const WantsStop& wants_stop);
 
 Error stopped();
 

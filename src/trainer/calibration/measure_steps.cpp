@@ -108,8 +108,9 @@ double typical(std::vector<machine::Stretch> stretches) {
 
 }  // namespace
 
-Result<std::vector<MeasuredStep>> measure_steps(const estimate::Rates& rates, double seconds,
-                                                DeviceMemory& memory, const WantsStop& wants_stop) {
+Result<std::vector<MeasuredStep>> measure_steps(const estimate::OperationTimes& rates,
+                                                double seconds, DeviceMemory& memory,
+                                                const WantsStop& wants_stop) {
   constexpr std::size_t fewest = 3, most = 40;
   std::vector<MeasuredStep> measured;
   for (const StepModel& model : models) {

@@ -14,7 +14,7 @@
 namespace headroom::trainer::calibration {
 
 // Spends about so many seconds. Fails if it was stopped. Throws what libtorch throws.
-Result<std::vector<estimate::MeasuredStep>> measure_steps(const estimate::Rates& rates,
+Result<std::vector<estimate::MeasuredStep>> measure_steps(const estimate::OperationTimes& rates,
                                                           double seconds, DeviceMemory& memory,
                                                           const WantsStop& wants_stop);
 
