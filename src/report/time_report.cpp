@@ -158,9 +158,9 @@ std::string calibration_to_text(const Calibration& calibration, const std::strin
         "what "
         "they did to caches and memory was not: calibrate again when they have ended.\n",
         100 * calibration.waited_share);
-  text += fmt::format("Saved in {}.\n\n", printable(path));
-  return fit(text, style.width) +
-         next_line(next, "says how long a job of [engine] kind = \"headroom\" takes", style);
+  text += fmt::format("Saved in {}.\n\n", printable(path)) +
+          next_line(next, "says how long a job of [engine] kind = \"headroom\" takes", style);
+  return fit(text, style.width);
 }
 
 Json calibration_to_json(const Calibration& calibration, const std::string& path) {
