@@ -23,6 +23,7 @@ constexpr std::int64_t pool_parts = 24;
 // How long a call is repeated for one figure. Shorter ones would measure the clock.
 constexpr double repeated_s = 0.003;
 constexpr std::size_t most_repeats = 4096;
+constexpr double longest_s = 1e5;
 
 // The points of a grid in the order of its values.
 std::vector<std::array<std::uint64_t, 3>> points_of(const Grid::Axes& axes) {
@@ -40,18 +41,37 @@ std::vector<std::array<std::uint64_t, 3>> points_of(const Grid::Axes& axes) {
   return points;
 }
 
-// Seconds of one call, without what the thread that waited most has waited: never too little.
-double measure_call(const std::function<void()>& call) {
+// Seconds of one call. A measurement is clean where no thread waited for a processor; how much was
+// waited is known only roughly, because what began earlier counts when it ends.
+struct Measurement {
+  double seconds = longest_s;
+  bool clean = false;
+
+  void improve(const Measurement& other) {
+    if (other.clean != clean ? other.clean : other.seconds < seconds) *this = other;
+  }
+};
+
+Measurement repeat_call(const std::function<void()>& call, std::size_t repeats) {
+  constexpr double little = 0.02;  // Of the time, for what else a system always does.
+  machine::QuietClock clock;
+  for (std::size_t i = 0; i < repeats; ++i) call();
+  const machine::Stretch stretch = clock.take();
+  return {std::max(1e-9, stretch.wall_s / static_cast<double>(repeats)),
+          stretch.most_waited_s <= little * stretch.wall_s};
+}
+
+Measurement measure_call(const std::function<void()>& call) {
+  constexpr int tries = 4;
   call();
   const std::uint64_t start = machine::monotonic_ns();
   call();
   const double once_s = std::max(1e-9, static_cast<double>(machine::monotonic_ns() - start) * 1e-9);
   const auto repeats =
       std::clamp<std::size_t>(static_cast<std::size_t>(repeated_s / once_s), 1, most_repeats);
-  machine::QuietClock clock;
-  for (std::size_t i = 0; i < repeats; ++i) call();
-  const machine::Stretch stretch = clock.take();
-  return std::max(1e-9, (stretch.wall_s - stretch.most_waited_s) / static_cast<double>(repeats));
+  Measurement best;
+  for (int i = 0; i < tries && !best.clean; ++i) best.improve(repeat_call(call, repeats));
+  return best;
 }
 
 // Keeps the shortest times of all rounds.
@@ -65,21 +85,23 @@ class Sweep {
       if (axes.empty()) continue;
       pool.refresh();
       const bool by_heads = estimate::size_count(operation) == 2;
-      std::vector<double>& times = times_[{operation, dtype}];
+      std::vector<Measurement>& best = best_[{operation, dtype}];
       const auto points = points_of(axes);
-      times.resize(points.size(), 1e5);
+      best.resize(points.size());
       for (std::size_t point = 0; point < points.size(); ++point) {
         if (wants_stop()) return;
-        const double seconds = measure_call(make_operation(operation, points[point], pool)) /
-                               (by_heads ? double{heads_at_once} : 1);
-        times[point] = std::min(times[point], seconds);
+        Measurement measured = measure_call(make_operation(operation, points[point], pool));
+        if (by_heads) measured.seconds /= heads_at_once;
+        best[point].improve(measured);
       }
     }
   }
 
   Result<estimate::OperationTimes> take() {
     estimate::OperationTimes rates;
-    for (auto& [what, times] : times_) {
+    for (const auto& [what, best] : best_) {
+      std::vector<double> times;
+      for (const Measurement& measured : best) times.push_back(measured.seconds);
       HEADROOM_TRY(Grid grid, Grid::make(axes_of(what.first), std::move(times)));
       rates.emplace(what, std::move(grid));
     }
@@ -87,7 +109,7 @@ class Sweep {
   }
 
  private:
-  std::map<std::pair<Operation, DType>, std::vector<double>> times_;
+  std::map<std::pair<Operation, DType>, std::vector<Measurement>> best_;
 };
 
 }  // namespace
