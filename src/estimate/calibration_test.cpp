@@ -80,7 +80,8 @@ TEST(Calibrations, hostile_documents_are_refused) {
                                        Json::array({Json::array()})};
   // Every value of the document replaced by every stranger: refused, or harmless where it fits.
   std::size_t refused = 0;
-  for (const auto& [pointer, value] : good.flatten().items()) {
+  const Json flat = good.flatten();
+  for (const auto& [pointer, value] : flat.items()) {
     for (const Json& stranger : strangers) {
       Json changed = good;
       changed[Json::json_pointer(pointer)] = stranger;
@@ -99,7 +100,7 @@ TEST(Calibrations, hostile_documents_are_refused) {
   EXPECT_TRUE(refuses("/calibrations/0/rates/0/seconds/0", -1));
   EXPECT_TRUE(refuses("/calibrations/0/rates/0/seconds/0", 0));
   EXPECT_TRUE(refuses("/calibrations/0/rates/0/axes/0/0", 8));
-  EXPECT_TRUE(refuses("/calibrations/0/rates/0/operation", "product-input"));  // Of three sizes.
+  EXPECT_TRUE(refuses("/calibrations/0/rates/1/operation", "product-input"));  // Of three sizes.
   EXPECT_TRUE(refuses("/calibrations/0/steps/0/rates_s", 0));
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times by made-up rates: every operation takes a nanosecond, and for each number or multiplication
-// a thousandth of one.
+// Times by made-up rates: every operation takes a nanosecond, and for each number, multiplication
+// or pair of tokens a thousandth of one.
 #include "estimate/step_time.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include <cmath>
 
 #include "estimate/headroom_engine.h"
 
@@ -19,9 +21,11 @@ OperationTimes made_up_rates() {
     const Grid::Axes axes(size_count(operation), sizes);
     std::vector<double> seconds = {1};
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      const double power = axes.size() == 2 && axis == 0 ? 2 : 1;  // Attention's sequence.
       std::vector<double> longer;
       for (const double time : seconds)
-        for (const std::uint64_t size : sizes) longer.push_back(time * static_cast<double>(size));
+        for (const std::uint64_t size : sizes)
+          longer.push_back(time * std::pow(static_cast<double>(size), power));
       seconds = std::move(longer);
     }
     for (double& time : seconds) time = 1e-9 + 1e-12 * time;
