@@ -60,6 +60,7 @@ Status measure(const CalibrationRequest& request, DeviceMemory& memory,
   HEADROOM_TRY(calibration.steps,
                measure_steps(calibration.rates, request.steps_s, memory, request.wants_stop));
   calibration.waited_share = std::clamp(clock.take().waited_share(), 0.0, 1.0);
+  if (calibration.steps.empty()) return too_busy(calibration.waited_share);
   return Done{};
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 
 #include "estimate/step_time.h"
 #include "machine/clock.h"
@@ -95,12 +96,15 @@ class Steps {
   MicroBatch batch_;
 };
 
-// The median of the half that waited least.
-double typical(std::vector<machine::Stretch> stretches) {
+// The median of the half that waited least; nothing where that, too, waited so much that what is
+// left says little.
+std::optional<double> typical(std::vector<machine::Stretch> stretches) {
   std::sort(stretches.begin(), stretches.end(), [](const auto& one, const auto& other) {
     return one.waited_share() < other.waited_share();
   });
   stretches.resize((stretches.size() + 1) / 2);
+  constexpr double most_waited_share = 0.3;
+  if (stretches.back().waited_share() > most_waited_share) return std::nullopt;
   std::sort(stretches.begin(), stretches.end(),
             [](const auto& one, const auto& other) { return one.quiet_s < other.quiet_s; });
   return stretches[stretches.size() / 2].quiet_s;
@@ -129,7 +133,9 @@ Result<std::vector<MeasuredStep>> measure_steps(const estimate::OperationTimes& 
       memory.end_step(model.micro);
       if (wants_stop()) return stopped();
     }
-    step.measured_s = typical(std::move(stretches));
+    const auto measured_s = typical(std::move(stretches));
+    if (!measured_s) continue;
+    step.measured_s = *measured_s;
     measured.push_back(step);
   }
   return measured;

@@ -13,7 +13,8 @@
 
 namespace headroom::trainer::calibration {
 
-// Spends about so many seconds. Fails if it was stopped. Throws what libtorch throws.
+// Spends about so many seconds. Leaves out models whose threads waited too long for a processor.
+// Fails if it was stopped. Throws what libtorch throws.
 Result<std::vector<estimate::MeasuredStep>> measure_steps(const estimate::OperationTimes& rates,
                                                           double seconds, DeviceMemory& memory,
                                                           const WantsStop& wants_stop);
