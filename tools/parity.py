@@ -92,14 +92,17 @@ def train(model, samples, steps, learning_rate=1e-2, schedule="constant", warmup
     model.train()
     trained = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = make(trained) if make else torch.optim.AdamW(trained, lr=learning_rate, weight_decay=0.01)
-    scheduler = transformers.get_scheduler(schedule, optimizer, num_warmup_steps=warmup, num_training_steps=steps)
+    # One that finds its own rate has none that could be scheduled.
+    scheduled = all(group["lr"] is not None for group in optimizer.param_groups)
+    scheduler = scheduled and transformers.get_scheduler(schedule, optimizer, num_warmup_steps=warmup, num_training_steps=steps)
     batch, losses, norms = make_batch(samples), [], []
     for _ in range(steps):
         loss = model(**batch).loss
         loss.backward()
         norms.append(torch.nn.utils.clip_grad_norm_(trained, max_norm or float("inf")).item())
         optimizer.step()
-        scheduler.step()
+        if scheduler:
+            scheduler.step()
         optimizer.zero_grad()
         losses.append(loss.item())
     return losses, norms
@@ -241,7 +244,10 @@ def compare(program, families):
                      "full, cosine, clipped": compare_full(program, folder, samples, True),
                      "lora": compare_lora(program, folder, samples)}
             for name in OPTIMIZERS:
-                if family != "phi3" or name.startswith("sgd"):  # Its fused matrices are several parameters here.
+                # Phi-3's fused matrices are several parameters here. Of GPT-2's c_attn.bias a third, that of k, has a
+                # gradient of rounding alone, which Adafactor makes steps of: after 50 of them transformers in fp32 and
+                # in fp64 are 0.1 apart.
+                if family not in ("phi3", "gpt2") or name.startswith("sgd"):
                     found[name] = compare_optimizer(program, folder, samples, name)
         for run, differences in found.items():
             good = differences.get("losses", 0) <= LOSS_TOLERANCE and max(
