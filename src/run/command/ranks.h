@@ -56,8 +56,8 @@ struct RanksEnd {
 [[noreturn]] void end_as(const RanksEnd& end);
 
 // Blocks until all ranks have ended. Signals that reach this process reach them, and so does
-// SIGTERM when the process that started this one is gone. `say` gets a line
-// about each rank that fails. Fails where a rank cannot be started.
+// SIGTERM when the process that started this one is gone. `say` gets a line about each rank that
+// fails. Fails where a rank cannot be started.
 Result<RanksEnd> run_ranks(const RankJob& job, const std::function<void(const std::string&)>& say);
 
 }  // namespace headroom::run
