@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/calibration.h"
 #include "cli/commands.h"
 #include "cli/explain.h"
 #include "cli/host_memory.h"
@@ -199,15 +200,17 @@ int print_plan(const Options& options, const Request& request, const Planned& pl
   const auto& [loaded, device, plan] = planned;
   if (!options.html.empty()) context.printer.finish_first();
   const estimate::PastErrors past = look_up_past(plan, loaded.model, context);
+  const report::JobTime time = find_job_time(plan, loaded, options.root, context);
   if (options.json) {
     Json json = report::to_json(plan);
     json["history"] = report::to_json(past);
+    json["time"] = report::to_json(time, json["missing"]);
     if (past.runs == 0) json["missing"]["/history"] = "no run of such a job is recorded here";
     context.printer.print_json(json);
   } else {
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
     context.printer.print(report::to_text(plan, loaded.model, style, request.words) +
-                          report::to_text(past, style.width));
+                          report::to_text(time, style) + report::to_text(past, style.width));
   }
   if (const auto warning = warn_of_host_memory(plan)) print_error(context, *warning, exit_ok);
   if (!options.html.empty()) {

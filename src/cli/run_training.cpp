@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "cli/calibration.h"
 #include "cli/host_memory.h"
 #include "cli/past_runs.h"
 #include "estimate/plan.h"
@@ -91,6 +92,16 @@ std::optional<Error> warn_of_all(estimate::Plan plan, std::uint32_t ranks) {
   return warn_of_host_memory(plan);
 }
 
+// ", about 12 min for 4 epochs"; nothing where that is not known.
+std::string duration_of(const report::JobTime& time) {
+  if (!time.estimate || !time.estimate->epoch) return "";
+  const auto epochs = time.estimate->epochs;
+  return fmt::format(
+      ", about {} for {} {}",
+      report::time_to_text(time.estimate->epoch->likely * static_cast<double>(epochs)), epochs,
+      epochs == 1 ? "epoch" : "epochs");
+}
+
 // A trainer that a signal ended has said nothing itself. The kernel ends it first where memory runs
 // out all the same.
 Error ended_by_signal(int number) {
@@ -126,15 +137,18 @@ int run_training(const TrainingOptions& options, const RankChoice& choice, const
   if (plan->fits == false) return refuse_plan(*plan, *loaded, options.job, context);
   if (const auto warning = warn_of_all(*plan, choice.ranks); warning && !options.quiet)
     print_error(context, *warning, exit_ok);
+  const report::JobTime time = find_job_time(*plan, *loaded, "/", context);
   if (!options.quiet) {
     context.printer.note(
         fmt::format("planned peak {}{}{}", to_string(Bytes{plan->device_bytes}),
                     plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : "",
+                    duration_of(time),
                     choice.ranks > 1 ? fmt::format(", in each of {} ranks", choice.ranks) : ""));
   }
   const auto ended = start_trainer(options, choice);
   if (!ended) return print_error(context, ended.error(), exit_could_not_look);
   remember_run(*plan, *loaded, ended->output, context);
+  correct_calibration(time, *plan, ended->output, context);
   constexpr int by_signal = 128;  // As machine::ask_program answers.
   if (ended->status > by_signal)
     print_error(context, ended_by_signal(ended->status - by_signal), exit_could_not_look);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "allocator/backends/self_test_cache_file.h"
+#include "cli/calibration.h"
 #include "cli/commands.h"
 #include "cli/earn_virtual_memory.h"
 #include "cli/refuse_outputs.h"
@@ -31,6 +32,7 @@ constexpr const char* command_line = "headroom test --virtual-memory";
 struct Typed {
   bool virtual_memory = false;
   bool multi = false;
+  bool calibrate = false;
   std::string self_test;
   std::string root = "/";
   std::string level = "quick", steps, python;
@@ -141,6 +143,18 @@ std::optional<Error> refuse_mixture(const Typed& typed, const CLI::App& command)
   return std::nullopt;
 }
 
+// A calibration is of this machine and headroom's own trainer, and takes as long as it takes.
+std::optional<Error> refuse_beside_calibration(const CLI::App& command) {
+  for (const char* other : {"--level", "--minutes", "--multi", "--steps", "--python",
+                            "--virtual-memory", "--self-test", "--timeout", "--root"}) {
+    if (command.count(other) > 0)
+      return Error{Errc::invalid,
+                   fmt::format("{} and --calibrate: expected one of them, found both", other),
+                   "headroom test --calibrate"};
+  }
+  return std::nullopt;
+}
+
 // What has no meaning on its own, or beside what is asked for.
 std::optional<Error> refuse_alone(const Typed& typed, const CLI::App& command) {
   for (const char* other : {"--level", "--minutes"}) {
@@ -171,6 +185,11 @@ StepsQuestion make_question(const Typed& typed) {
 
 int run_test(const Typed& typed, const CLI::App& command, const Context& context) {
   context.printer.finish_first();  // The verdicts are what is wanted.
+  if (typed.calibrate) {
+    if (const auto error = refuse_beside_calibration(command))
+      return print_error(context, *error, exit_usage);
+    return calibrate(typed.json, context);
+  }
   if (const auto error = refuse_mixture(typed, command))
     return print_error(context, *error, exit_usage);
   if (typed.virtual_memory) return test_virtual_memory(typed, context);
@@ -214,6 +233,9 @@ void add_test(CLI::App& app, Context& context) {
       "--virtual-memory", typed->virtual_memory,
       "Instead: test whether memory can be moved to other addresses without losing a byte, on "
       "every GPU and on host memory, so that headroom's allocator can rely on it");
+  command->add_flag("--calibrate", typed->calibrate,
+                    "Instead: measure for a minute how fast headroom's own trainer is on this "
+                    "machine's processor, so that headroom plan can say how long a job takes");
   command
       ->add_option("--self-test", typed->self_test,
                    "Save the verdicts of --virtual-memory in this file (default: "
@@ -246,7 +268,8 @@ void add_test(CLI::App& app, Context& context) {
       "  headroom test --python ~/venv     whether this Python computes right on every GPU\n"
       "  headroom test --level soak        the same, and ten minutes of load on each GPU\n"
       "  headroom test --multi             whether several GPUs can work together\n"
-      "  headroom test --virtual-memory    once per machine, before run --allocator");
+      "  headroom test --virtual-memory    once per machine, before run --allocator\n"
+      "  headroom test --calibrate         so that headroom plan says seconds, too");
   command->callback(
       [typed, command, &context] { context.exit_code = run_test(*typed, *command, context); });
 }

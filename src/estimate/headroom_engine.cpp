@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "estimate/headroom_layer.h"
 #include "estimate/headroom_ops.h"
 #include "estimate/headroom_parameters.h"
 #include "estimate/tape.h"
@@ -14,191 +15,19 @@
 namespace headroom::estimate {
 namespace {
 
+using ours::Keep;
 using ours::Layer;
+using ours::LayerRun;
+using ours::LayerSaved;
 using ours::Parameter;
-
-// What forward leaves for backward (trainer/layer.h).
-struct LayerSaved {
-  Tensor x, h;
-  ours::NormResult norm1, norm2;
-  Tensor raw_q, raw_k;  // In front of the norm of heads, where there is one.
-  Tensor q_rstd, k_rstd;
-  ours::Qkv qkv;
-  ours::AttentionResult attention;
-  Tensor gate, up, act;
-  std::array<ours::LinearSaved, ours::projection_count> projections;
-
-  ours::LinearSaved& of(Target target) { return projections[static_cast<std::size_t>(target)]; }
-};
-
-struct Keep {
-  bool anything = false;
-  bool input_gradient = false;
-};
-
-class LayerRun {
- public:
-  LayerRun(const ours::Ops& ops, const Layer& layer, Keep keep, LayerSaved& saved, bool turns_heads)
-      : ops_(ops),
-        layer_(layer),
-        keep_(keep),
-        saved_(saved),
-        turns_heads_(turns_heads),
-        attention_runs_back_(keep.anything && (keep.input_gradient || layer.attention_trains())) {}
-
-  Tensor forward(const Tensor& x) {
-    if (attention_runs_back_) saved_.x = x;
-    Tensor h = attention_half(x);
-    Tensor out = mlp_half(h);
-    if (keep_.anything) saved_.h = std::move(h);
-    return out;
-  }
-
-  void backward(const Tensor& grad) {
-    mlp_half_backward(grad);
-    if (attention_runs_back_) attention_half_backward(grad);
-    saved_ = {};
-  }
-
- private:
-  Tensor project(Target target, const Tensor& x) {
-    return ops_.linear(layer_[target], x, saved_.of(target));
-  }
-
-  void project_backward(Target target, const Tensor& grad, const Tensor& x, Tensor* dx) {
-    ops_.linear_backward(layer_[target], grad, x, saved_.of(target), dx);
-  }
-
-  void forget(std::initializer_list<Target> targets) {
-    for (const Target target : targets) saved_.of(target) = {};
-  }
-
-  // x becomes its norm by heads; what it was is kept for the backward pass.
-  void normalise_heads(const Parameter* weight, Tensor& x, Tensor& raw, Tensor& rstd) {
-    if (weight == nullptr) return;
-    ours::NormResult normed = ops_.rms_norm(x, weight->value.elements());
-    raw = std::exchange(x, std::move(normed.out));
-    rstd = std::move(normed.stats);
-    if (!attention_runs_back_) raw = rstd = {};
-  }
-
-  void normalise_heads_backward(Parameter* weight, Tensor& raw, Tensor& rstd) {
-    if (weight == nullptr) return;
-    ops_.rms_norm_backward(raw, *weight);
-    raw = rstd = {};
-  }
-
-  Tensor attention_half(const Tensor& x) {
-    saved_.norm1 = ops_.normalise(x, layer_.input_norm);
-    (layer_.has_one_qkv() ? saved_.qkv.all : saved_.qkv.q) = project(Target::q, saved_.norm1.out);
-    if (!layer_.has_one_qkv()) {
-      saved_.qkv.k = project(Target::k, saved_.norm1.out);
-      saved_.qkv.v = project(Target::v, saved_.norm1.out);
-    }
-    if (!attention_runs_back_) saved_.norm1 = {};
-    if (!layer_.any_trains({Target::q, Target::k, Target::v})) saved_.norm1.out = {};
-    normalise_heads(layer_.q_norm, saved_.qkv.q, saved_.raw_q, saved_.q_rstd);
-    normalise_heads(layer_.k_norm, saved_.qkv.k, saved_.raw_k, saved_.k_rstd);
-    if (turns_heads_) {
-      ops_.rotary(saved_.qkv.q);
-      ops_.rotary(saved_.qkv.k);
-    }
-    saved_.attention = ops_.attention(saved_.qkv);
-    if (!attention_runs_back_) {
-      saved_.qkv = {};
-      saved_.attention.saved = {};
-    }
-    Tensor h = project(Target::o, saved_.attention.out);
-    if (!attention_runs_back_) {
-      saved_.attention = {};
-      forget({Target::q, Target::k, Target::v, Target::o});
-    }
-    return h;  // x is added in place.
-  }
-
-  Tensor mlp_half(const Tensor& h) {
-    saved_.norm2 = ops_.normalise(h, layer_.post_attention_norm);
-    if (layer_.is_gated()) saved_.gate = project(Target::gate, saved_.norm2.out);
-    saved_.up = project(Target::up, saved_.norm2.out);
-    if (!keep_.anything) saved_.norm2 = {};
-    if (!layer_.any_trains({Target::gate, Target::up})) saved_.norm2.out = {};
-    saved_.act = layer_.is_gated() ? ops_.swiglu(saved_.gate) : ops_.gelu(saved_.up);
-    if (!keep_.anything) saved_.gate = saved_.up = {};
-    Tensor out = project(Target::down, saved_.act);
-    if (!keep_.anything || !layer_[Target::down].trains()) saved_.act = {};
-    if (!keep_.anything) forget({Target::gate, Target::up, Target::down});
-    return out;
-  }
-
-  // Takes d act, which becomes d gate where there is a gate, and else what is returned: d up.
-  Tensor activation_backward(Tensor& grad) {
-    if (layer_.is_gated()) return ops_.swiglu_backward(saved_.gate);
-    ops_.gelu_backward(saved_.up);
-    return std::move(grad);
-  }
-
-  void mlp_half_backward(const Tensor& grad) {
-    Tensor gate_grad;
-    project_backward(Target::down, grad, saved_.act, &gate_grad);
-    saved_.act = {};
-    Tensor up_grad = activation_backward(gate_grad);
-    saved_.gate = saved_.up = {};
-    Tensor norm_grad;
-    const bool wanted = attention_runs_back_ || layer_.post_attention_norm.weight->trainable;
-    if (layer_.is_gated())
-      project_backward(Target::gate, gate_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
-    gate_grad = {};
-    project_backward(Target::up, up_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
-    up_grad = {};
-    saved_.norm2.out = {};
-    if (!wanted) return;
-    ops_.normalise_backward(saved_.h, layer_.post_attention_norm);
-    saved_.norm2.stats = {};
-    saved_.h = {};
-  }
-
-  void attention_half_backward(const Tensor& grad) {
-    Tensor out_grad;
-    project_backward(Target::o, grad, saved_.attention.out, &out_grad);
-    ours::Qkv grads = ops_.attention_backward(saved_.qkv);
-    out_grad = {};
-    saved_.qkv = {};
-    saved_.attention = {};
-    if (turns_heads_) {
-      ops_.rotary(grads.q);
-      ops_.rotary(grads.k);
-    }
-    normalise_heads_backward(layer_.q_norm, saved_.raw_q, saved_.q_rstd);
-    normalise_heads_backward(layer_.k_norm, saved_.raw_k, saved_.k_rstd);
-    Tensor norm_grad;
-    const bool wanted = keep_.input_gradient || layer_.input_norm.weight->trainable;
-    for (const auto& [target, tensor] :
-         {std::pair{Target::q, layer_.has_one_qkv() ? &grads.all : &grads.q},
-          {Target::k, &grads.k},
-          {Target::v, &grads.v}}) {
-      if (!layer_[target].exists()) continue;
-      project_backward(target, *tensor, saved_.norm1.out, wanted ? &norm_grad : nullptr);
-      *tensor = {};
-    }
-    saved_.norm1.out = {};
-    if (wanted) ops_.normalise_backward(saved_.x, layer_.input_norm);
-  }
-
-  const ours::Ops& ops_;
-  const Layer& layer_;
-  Keep keep_;
-  LayerSaved& saved_;
-  bool turns_heads_;
-  bool attention_runs_back_;
-};
 
 class HeadroomStep {
  public:
-  HeadroomStep(Tape& tape, const Job& job, const ModelConfig& model)
+  HeadroomStep(Tape& tape, const Job& job, const ModelConfig& model, Work* work = nullptr)
       : tape_(tape),
         job_(job),
         parameters_(tape, job, model),
-        ops_(tape, job, model),
+        ops_(tape, job, model, work),
         turns_heads_(!model.is_gpt2()) {
     const Meta table{{job.batch.sequence, model.head_dim / 2}, element_of(job.compute.dtype)};
     if (turns_heads_) {
@@ -229,16 +58,31 @@ class HeadroomStep {
       run.backward(grad);
     }
     for (Parameter* table : {parameters_.embedding, parameters_.positions}) {
-      if (table != nullptr && table->trainable && !table->grad.defined())
+      if (table == nullptr || !table->trainable) continue;
+      if (!table->grad.defined())
         table->grad = tape_.empty("embedding.grad", table->value, Component::gradients);
+      ops_.work(table == parameters_.embedding ? Operation::embed_backward : Operation::add,
+                grad.elements());
     }
+  }
+
+  // trainer/step.cpp, evaluate_micro_batch.
+  void run_evaluation() {
+    std::fill(keeps_.begin(), keeps_.end(), Keep{});
+    std::vector<LayerSaved> saved(keeps_.size());
+    const Tensor hidden = forward(saved, *job_.batch.micro * job_.batch.sequence);
+    ops_.evaluate_loss(ops_.normalise(hidden, parameters_.final_norm).out, *parameters_.head);
   }
 
   // trainer/gradient_norm.cpp, then trainer/optimizer.cpp: all states at the first step; otherwise
   // what one parameter needs after the other's.
   void run_optimizer() {
     tape_.set_phase(Phase::optimizer);
-    for (const Parameter& parameter : parameters_.trainable()) measure_gradient(parameter.value);
+    for (const Parameter& parameter : parameters_.trainable()) {
+      ops_.work(Operation::gradient_norm, parameter.value);
+      ops_.work(step_operation(), parameter.value);
+      measure_gradient(parameter.value);
+    }
     for (Parameter& parameter : parameters_.trainable()) {
       if (!first_step_) break;
       make_states(parameter.value);
@@ -270,6 +114,20 @@ class HeadroomStep {
           make_state("optimizer.row_variance", {{value.shape[0]}, Element::fp32});
         return make_state("optimizer.column_variance", {{value.shape.back()}, Element::fp32});
     }
+  }
+
+  Operation step_operation() const {
+    switch (job_.optimizer.kind) {
+      case OptimizerKind::adamw:
+        return Operation::adamw;
+      case OptimizerKind::adamw8bit:
+        return Operation::adamw8bit;
+      case OptimizerKind::sgd:
+        return job_.optimizer.momentum > 0 ? Operation::sgd_momentum : Operation::sgd;
+      case OptimizerKind::adafactor:
+        break;
+    }
+    return Operation::adafactor;
   }
 
   // The same files, update.
@@ -308,6 +166,8 @@ class HeadroomStep {
   Tensor forward(std::vector<LayerSaved>& saved, std::uint64_t rows) {
     const Tensor& table = parameters_.embedding->value;
     Tensor hidden = tape_.empty("embedded", {{rows, table.shape[1]}, table.element});
+    ops_.work(Operation::embed, hidden.elements());
+    if (parameters_.positions != nullptr) ops_.work(Operation::add, hidden.elements());
     for (std::size_t i = 0; i < keeps_.size(); ++i) {
       const Scope scope(tape_, "layers", i);
       const Keep keep = checkpointed() ? Keep{} : keeps_[i];
@@ -357,6 +217,30 @@ Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_
     }
   }
   return recorder.take();
+}
+
+Work work_of_micro_batch(const Job& job, const ModelConfig& model) {
+  Work work;
+  Recorder recorder;
+  Tape tape(recorder);
+  HeadroomStep(tape, job, model, &work).run_micro_batch();
+  return work;
+}
+
+Work work_of_evaluation(const Job& job, const ModelConfig& model) {
+  Work work;
+  Recorder recorder;
+  Tape tape(recorder);
+  HeadroomStep(tape, job, model, &work).run_evaluation();
+  return work;
+}
+
+Work work_of_optimizer(const Job& job, const ModelConfig& model) {
+  Work work;
+  Recorder recorder;
+  Tape tape(recorder);
+  HeadroomStep(tape, job, model, &work).run_optimizer();
+  return work;
 }
 
 }  // namespace headroom::estimate

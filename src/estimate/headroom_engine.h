@@ -10,6 +10,7 @@
 #include "estimate/job.h"
 #include "estimate/model_config.h"
 #include "estimate/recorder.h"
+#include "estimate/work.h"
 
 namespace headroom::estimate {
 
@@ -49,5 +50,11 @@ constexpr std::uint64_t loss_chunk_rows(std::uint64_t rows, std::uint64_t hidden
 // The sequence for `steps` optimizer steps. Requires: micro and attention (math or efficient) are
 // set.
 Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_t steps);
+
+// What the parts of a step do: one micro-batch forward and backward, one that is only evaluated,
+// and the optimizer's step. Requires: as record_headroom.
+Work work_of_micro_batch(const Job& job, const ModelConfig& model);
+Work work_of_evaluation(const Job& job, const ModelConfig& model);
+Work work_of_optimizer(const Job& job, const ModelConfig& model);
 
 }  // namespace headroom::estimate

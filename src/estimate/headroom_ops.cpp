@@ -13,14 +13,47 @@ std::uint64_t rows_per_block(std::uint64_t rows, std::uint64_t width) {
                   std::max<std::uint64_t>(1, block_elements / std::max<std::uint64_t>(1, width)));
 }
 
+// Rows in chunks, and how often one stands for more of its size.
+struct Chunk {
+  std::uint64_t rows;
+  double times;
+};
+
+// Chunks of one size are alike, and the second finds what the first has left: more of them change
+// nothing of the memory.
+std::vector<Chunk> chunks(std::uint64_t rows, std::uint64_t chunk) {
+  std::vector<Chunk> parts;
+  const std::uint64_t whole = rows / chunk;
+  if (whole > 0) parts.push_back({chunk, 1});
+  if (whole > 1) parts.push_back({chunk, static_cast<double>(whole - 1)});
+  if (rows % chunk != 0) parts.push_back({rows % chunk, 1});
+  return parts;
+}
+
 }  // namespace
 
-Ops::Ops(Tape& tape, const Job& job, const ModelConfig& model)
+Ops::Ops(Tape& tape, const Job& job, const ModelConfig& model, Work* work)
     : tape_(tape),
       job_(job),
       model_(model),
       element_(element_of(job.compute.dtype)),
-      narrow_(element_ != Element::fp32) {}
+      narrow_(element_ != Element::fp32),
+      work_(work) {}
+
+void Ops::add_work(const Call& call, double times) const {
+  if (work_ != nullptr) work_->add(call, times * times_);
+}
+
+void Ops::work(Operation operation, std::uint64_t numbers) const {
+  add_work({operation, job_.compute.dtype, {numbers, 1, 1}});
+}
+
+void Ops::work(Operation operation, const Meta& numbers) const {
+  DType dtype = DType::fp32;
+  if (numbers.element == Element::bf16) dtype = DType::bf16;
+  if (numbers.element == Element::fp16) dtype = DType::fp16;
+  add_work({operation, dtype, {numbers.elements(), 1, 1}});
+}
 
 Tensor Ops::temporary(Name name, Shape shape, Element element) const {
   return tape_.empty(name, {shape, element}, Component::workspace);
@@ -34,11 +67,13 @@ NormResult Ops::rms_norm(const Tensor& x, std::uint64_t width) const {
   const std::uint64_t rows = x.elements() / width;
   NormResult result{tape_.empty("norm", x), tape_.empty("norm.rstd", {{rows, 1}, Element::fp32})};
   const Tensor block = widened("norm.block", {rows_per_block(rows, width), width});
+  work(Operation::norm, x.elements());
   return result;
 }
 
 void Ops::rms_norm_backward(const Tensor& x, Parameter& weight) const {
   const std::uint64_t width = weight.value.elements();
+  work(Operation::norm_backward, x.elements());
   const Shape block = {rows_per_block(x.elements() / width, width), width};
   const Tensor scale = widened("norm.scale", {width});
   Tensor weight_grad;
@@ -66,6 +101,7 @@ NormResult Ops::normalise(const Tensor& x, const Norm& norm) const {
   const Tensor wide_x = widened("norm.x", block), mean = widened("norm.mean", column);
   const Tensor centred = widened("norm.centred", block);
   const Tensor squares = widened("norm.squares", block), rstd = widened("norm.rstd", column);
+  work(Operation::layer_norm, x.elements());
   return result;
 }
 
@@ -76,6 +112,7 @@ void Ops::normalise_backward(const Tensor& x, const Norm& norm) const {
 
 void Ops::layer_norm_backward(const Tensor& x, const Norm& norm) const {
   const std::uint64_t width = x.shape[1];
+  work(Operation::layer_norm_backward, x.elements());
   const Shape block = {rows_per_block(x.shape[0], width), width};
   const Tensor scale = widened("norm.scale", {width});
   Tensor weight_sum, bias_sum;
@@ -97,23 +134,28 @@ void Ops::layer_norm_backward(const Tensor& x, const Norm& norm) const {
 }
 
 void Ops::rotary(const Tensor& x) const {
+  work(Operation::rotary, x.elements());
   if (!narrow_) return;
   const Tensor moved = temporary("rotary.moved", {x.shape[0], x.shape[1] / 2}, element_);
 }
 
 Tensor Ops::swiglu(const Tensor& gate) const {
+  work(Operation::swiglu, gate.elements());
   return tape_.empty("act", gate);
 }
 
 Tensor Ops::swiglu_backward(const Tensor& gate) const {
+  work(Operation::swiglu_backward, gate.elements());
   return tape_.empty("up.grad", gate, Component::workspace);
 }
 
 Tensor Ops::gelu(const Tensor& x) const {
+  work(Operation::gelu, x.elements());
   return tape_.empty("act", x);
 }
 
 void Ops::gelu_backward(const Tensor& x) const {
+  work(Operation::gelu_backward, x.elements());
   if (!narrow_) return;
   const Tensor moved = temporary("gelu.grad", {x.shape[0], x.shape[1]}, element_);
 }
@@ -125,6 +167,7 @@ void Ops::adapter_temporaries(const Linear& layer, Tensor& a, Tensor& b) const {
 }
 
 void Ops::product(const Product& p) const {
+  add_work({p.operation, job_.compute.dtype, {p.rows, p.inner, p.columns}});
   const Tensor space = temporary("product.right", {product_space(p.inner, p.columns)});
   if (p.out == Element::fp32) return;
   const Tensor sum = temporary("product.sum", {std::min(p.rows, product_sum_rows),
@@ -137,10 +180,12 @@ Tensor Ops::linear(const Linear& layer, const Tensor& x, LinearSaved& saved) con
   const std::uint64_t out = layer.out();
   const Meta output{{rows, out}, element_};
   Tensor y = tape_.empty(layer.name, output);
-  product({rows, in, out, element_});
+  product({Operation::product_forward, rows, in, out, element_});
+  if (layer.bias != nullptr) work(Operation::add, y.elements());
   if (layer.lora_a == nullptr) return y;
   Tensor kept;
   if (job_.method.dropout > 0) {
+    work(Operation::dropout, x.elements());
     saved.dropped = tape_.empty("dropout_mask", {x.shape, Element::uint8});
     kept = temporary("dropped", x.shape, element_);
   }
@@ -148,8 +193,8 @@ Tensor Ops::linear(const Linear& layer, const Tensor& x, LinearSaved& saved) con
   adapter_temporaries(layer, a, b);
   const std::uint64_t rank = job_.method.rank;
   saved.reduced = tape_.empty("lora_A", {{rows, rank}, element_});
-  product({rows, in, rank, element_});
-  product({rows, rank, out, element_});
+  product({Operation::product_forward, rows, in, rank, element_});
+  product({Operation::product_forward, rows, rank, out, element_});
   return y;
 }
 
@@ -158,7 +203,7 @@ void Ops::add_product_to_gradient(Parameter& parameter, std::uint64_t inner) con
     parameter.grad = tape_.empty("grad", parameter.value, Component::gradients);
   }
   const Meta& value = parameter.value;
-  product({value.shape[0], inner, value.shape[1], value.element});
+  product({Operation::product_weight, value.shape[0], inner, value.shape[1], value.element});
 }
 
 void Ops::linear_backward(const Linear& layer, const Tensor& grad, const Tensor& x,
@@ -168,9 +213,10 @@ void Ops::linear_backward(const Linear& layer, const Tensor& grad, const Tensor&
   if (layer.bias != nullptr && layer.bias->trainable && !layer.bias->grad.defined()) {
     layer.bias->grad = tape_.empty("bias.grad", layer.bias->value, Component::gradients);
   }
+  if (layer.bias != nullptr && layer.bias->trainable) work(Operation::add, grad.elements());
   const Shape input = {rows, layer.in()};
   if (dx != nullptr && !dx->defined()) *dx = temporary("input.grad", input, element_);
-  if (dx != nullptr) product({rows, layer.out(), layer.in(), element_});
+  if (dx != nullptr) product({Operation::product_input, rows, layer.out(), layer.in(), element_});
   if (layer.lora_a != nullptr) adapter_backward(layer, x, input, saved, dx != nullptr);
   saved = {};
 }
@@ -183,22 +229,40 @@ void Ops::adapter_backward(const Linear& layer, const Tensor& x, const Shape& in
   adapter_temporaries(layer, a, b);
   add_product_to_gradient(*layer.lora_b, rows);
   const Tensor reduced_grad = temporary("lora_A.grad", saved.reduced.shape, element_);
-  product({rows, layer.out(), rank, element_});
+  product({Operation::product_input, rows, layer.out(), rank, element_});
   {
     Tensor kept;
-    if (saved.dropped.defined()) kept = temporary("dropped", x.shape, element_);
+    if (saved.dropped.defined()) {
+      kept = temporary("dropped", x.shape, element_);
+      work(Operation::dropout, x.elements());
+    }
     add_product_to_gradient(*layer.lora_a, rows);
   }
   if (!through_input) return;
   Tensor through;
-  if (saved.dropped.defined()) through = temporary("through", input, element_);
-  product({rows, rank, input[1], element_});
+  if (saved.dropped.defined()) {
+    through = temporary("through", input, element_);
+    work(Operation::add, rows * input[1]);
+  }
+  product({Operation::product_input, rows, rank, input[1], element_});
 }
 
-AttentionResult Ops::attention(const Qkv& in) const {
+// A query that sees a window of keys costs what one in the middle of two windows does.
+void Ops::work_attention(Operation efficient, std::uint64_t length, std::uint64_t window) const {
+  const bool math = *job_.compute.attention == Attention::math;
+  const std::uint64_t seen = math || window == 0 ? length : std::min(length, 2 * window);
+  const bool forward = efficient == Operation::attention_forward;
+  const Operation kept = forward ? Operation::math_forward : Operation::math_backward;
+  const double parts = static_cast<double>(length) / static_cast<double>(seen);
+  add_work({math ? kept : efficient, job_.compute.dtype, {seen, model_.head_dim, 1}},
+           parts * static_cast<double>(*job_.batch.micro * model_.heads));
+}
+
+AttentionResult Ops::attention(const Qkv& in, std::uint64_t window) const {
   const std::uint64_t batch = *job_.batch.micro;
   const std::uint64_t rows_of_all = (in.all.defined() ? in.all : in.q).shape[0];
   const std::uint64_t length = rows_of_all / batch;
+  work_attention(Operation::attention_forward, length, window);
   const Shape head = {length, model_.head_dim};
   AttentionResult result;
   result.out = tape_.empty("attention", {{rows_of_all, model_.query_size()}, element_});
@@ -238,8 +302,9 @@ Qkv Ops::make_gradients(const Qkv& in) const {
   return grads;
 }
 
-Qkv Ops::attention_backward(const Qkv& in) const {
+Qkv Ops::attention_backward(const Qkv& in, std::uint64_t window) const {
   const std::uint64_t length = (in.all.defined() ? in.all : in.q).shape[0] / *job_.batch.micro;
+  work_attention(Operation::attention_backward, length, window);
   const bool math = *job_.compute.attention == Attention::math;
   const std::uint64_t rows = math ? length : std::min(attention_rows, length);
   const Shape head = {length, model_.head_dim};
@@ -258,6 +323,7 @@ Qkv Ops::attention_backward(const Qkv& in) const {
 }
 
 void Ops::cross_entropy(const Tensor& logits) const {
+  work(Operation::cross_entropy, logits.elements());
   const std::uint64_t rows = rows_per_block(logits.shape[0], logits.shape[1]);
   const Tensor block = widened("logits.block", {rows, logits.shape[1]});
   const Tensor losses = temporary("loss.rows", {rows}, Element::int64);  // fp64, which is as wide.
@@ -270,20 +336,30 @@ Tensor Ops::loss(const Tensor& x, Parameter& head) const {
   if (chunked) dx = temporary("hidden.grad", x.shape, element_);
   const std::uint64_t rows = x.shape[0];
   const std::uint64_t chunk = chunked ? loss_chunk_rows(rows, x.shape[1], vocabulary) : rows;
-  // Chunks of one size are alike, and the second finds what the first has left: more of them change
-  // nothing.
-  std::vector<std::uint64_t> parts(std::min<std::uint64_t>(rows / chunk, 2), chunk);
-  if (rows % chunk != 0) parts.push_back(rows % chunk);
-  for (const std::uint64_t part_rows : parts) {
+  for (const auto& [part_rows, times] : chunks(rows, chunk)) {
+    times_ = times;
     const Meta part{{part_rows, vocabulary}, element_};
     const Tensor logits = tape_.empty("logits", part, Component::logits);
-    product({part.shape[0], x.shape[1], vocabulary, element_});
+    product({Operation::product_forward, part.shape[0], x.shape[1], vocabulary, element_});
     cross_entropy(logits);
     if (head.trainable) add_product_to_gradient(head, part.shape[0]);
     if (!chunked) dx = temporary("hidden.grad", x.shape, element_);
-    product({part.shape[0], vocabulary, x.shape[1], element_});
+    product({Operation::product_input, part.shape[0], vocabulary, x.shape[1], element_});
   }
+  times_ = 1;
   return dx;
+}
+
+void Ops::evaluate_loss(const Tensor& x, const Parameter& head) const {
+  const std::uint64_t vocabulary = head.value.shape[0];
+  const std::uint64_t rows = x.shape[0];
+  for (const auto& [part, times] : chunks(rows, loss_chunk_rows(rows, x.shape[1], vocabulary))) {
+    times_ = times;
+    const Tensor logits = tape_.empty("logits", {{part, vocabulary}, element_}, Component::logits);
+    product({Operation::product_forward, part, x.shape[1], vocabulary, element_});
+    cross_entropy(logits);
+  }
+  times_ = 1;
 }
 
 }  // namespace headroom::estimate::ours

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the operations of src/trainer/ops allocate, forward and backward: the "Memory:" comments
-// there, as code.
+// there, as code. Who asks for the work hears of every operation as well, with its sizes.
 #pragma once
 
 #include "estimate/headroom_parameters.h"
 #include "estimate/job.h"
 #include "estimate/tape.h"
+#include "estimate/work.h"
 
 namespace headroom::estimate::ours {
 
@@ -29,10 +30,11 @@ struct LinearSaved {
   Tensor dropped;  // The dropout mask.
 };
 
-// Reads the job and the model once; every method allocates on the tape it was made with.
+// Reads the job and the model once; every method allocates on the tape it was made with, and adds
+// what it does to the work, where that is asked for.
 class Ops {
  public:
-  Ops(Tape& tape, const Job& job, const ModelConfig& model);
+  Ops(Tape& tape, const Job& job, const ModelConfig& model, Work* work = nullptr);
 
   // Of each row, or of each `width` elements of a row.
   NormResult rms_norm(const Tensor& x) const { return rms_norm(x, x.shape[1]); }
@@ -50,18 +52,27 @@ class Ops {
   Tensor linear(const Linear& layer, const Tensor& x, LinearSaved& saved) const;
   void linear_backward(const Linear& layer, const Tensor& grad, const Tensor& x, LinearSaved& saved,
                        Tensor* dx) const;
-  AttentionResult attention(const Qkv& in) const;
-  Qkv attention_backward(const Qkv& in) const;
+  // `window`: keys that a query sees; 0: all before it.
+  AttentionResult attention(const Qkv& in, std::uint64_t window) const;
+  Qkv attention_backward(const Qkv& in, std::uint64_t window) const;
   Tensor loss(const Tensor& x, Parameter& head) const;  // d x
+  void evaluate_loss(const Tensor& x, const Parameter& head) const;
   // left · rightᵀ summed over `inner`, into a gradient of [rows, columns].
   void add_product_to_gradient(Parameter& parameter, std::uint64_t inner) const;
+
+  // An operation on `numbers` numbers of the job's dtype that allocates nothing, or elsewhere.
+  void work(Operation operation, std::uint64_t numbers) const;
+  // The same of a type of its own.
+  void work(Operation operation, const Meta& numbers) const;
 
  private:
   // The temporaries of [rows, inner] · [inner, columns] (trainer/ops/product.h).
   struct Product {
+    Operation operation;
     std::uint64_t rows, inner, columns;
     Element out;
   };
+  void work_attention(Operation efficient, std::uint64_t length, std::uint64_t window) const;
   void product(const Product& product) const;
   void layer_norm_backward(const Tensor& x, const Norm& norm) const;
   Qkv make_gradients(const Qkv& in) const;
@@ -72,12 +83,15 @@ class Ops {
   void adapter_backward(const Linear& layer, const Tensor& x, const Shape& input,
                         const LinearSaved& saved, bool through_input) const;
   void cross_entropy(const Tensor& logits) const;
+  void add_work(const Call& call, double times = 1) const;
 
   Tape& tape_;
   const Job& job_;
   const ModelConfig& model_;
   Element element_;
   bool narrow_;  // Half types: sums are taken in fp32 copies.
+  Work* work_;
+  mutable double times_ = 1;  // How often what is done now is done: chunks that are alike.
 };
 
 }  // namespace headroom::estimate::ours

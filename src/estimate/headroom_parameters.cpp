@@ -26,6 +26,7 @@ class Builder {
   void add_layer(std::uint64_t index) {
     const Scope scope(tape_, "model.layers", index);
     Layer& layer = to_.layers.emplace_back();
+    layer.window = model_.window(index);
     const std::uint64_t h = model_.hidden;
     const std::uint64_t i = model_.intermediate;
     add_projection(layer, Target::q, model_.query_size(), h, model_.qkv_bias);

@@ -48,6 +48,7 @@ struct Layer {
   Parameter* q_norm = nullptr;  // Null where heads are not normalised, as k_norm.
   Parameter* k_norm = nullptr;
   std::array<Linear, projection_count> projections;
+  std::uint64_t window = 0;  // Keys that a query sees; 0: all before it.
 
   const Linear& operator[](Target t) const { return projections[static_cast<std::size_t>(t)]; }
   // As in trainer/layer.h.

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <limits>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,9 +23,9 @@ Error not_readable(const std::string& what) {
 }
 
 struct Header {
-  std::optional<std::string> type;  // As NumPy spells it: "<u2".
-  std::optional<bool> fortran_order;
-  std::optional<std::vector<std::uint64_t>> shape;
+  std::string type;  // As NumPy spells it: "<u2".
+  bool fortran_order = false;
+  std::vector<std::uint64_t> shape;
 };
 
 // Reads {'descr': '<u2', 'fortran_order': False, 'shape': (3, 4), }, with the keys in any order.
@@ -38,16 +39,16 @@ class HeaderReader {
       HEADROOM_TRY(const std::string key, read_text());
       if (!take(':')) return wrong("a colon behind '" + key + "'");
       HEADROOM_CHECK(read_value(key));
+      keys_.insert(key);
       if (take(',')) continue;
       if (take('}')) break;
       return wrong("a comma or the end of the dictionary");
     }
     skip_blanks();
     if (next_ != text_.size()) return wrong("nothing behind the dictionary");
-    for (const auto& [there, key] : {std::pair{header_.type.has_value(), "descr"},
-                                     {header_.fortran_order.has_value(), "fortran_order"},
-                                     {header_.shape.has_value(), "shape"}}) {
-      if (!there) return not_readable(fmt::format("expected the key '{}' in the header", key));
+    for (const char* key : {"descr", "fortran_order", "shape"}) {
+      if (keys_.count(key) == 0)
+        return not_readable(fmt::format("expected the key '{}' in the header", key));
     }
     return header_;
   }
@@ -148,6 +149,7 @@ class HeaderReader {
 
   std::string_view text_;
   std::size_t next_ = 0;
+  std::set<std::string> keys_;  // That were there.
   Header header_;
 };
 
@@ -222,9 +224,9 @@ Result<TokenLayout> read_npy_layout(const RandomAccess& file) {
                                     text.size(), text_filled));
   HEADROOM_TRY(const Header header, HeaderReader(text).read());
   TokenLayout layout;
-  HEADROOM_TRY(layout.type, find_type(*header.type));
-  const std::vector<std::uint64_t>& shape = *header.shape;
-  if (*header.fortran_order)
+  HEADROOM_TRY(layout.type, find_type(header.type));
+  const std::vector<std::uint64_t>& shape = header.shape;
+  if (header.fortran_order)
     return Error{Errc::unsupported, "expected C's order, found Fortran's: columns lie one by one",
                  save_again};
   if (shape.empty() || shape.size() > 2)

@@ -7,7 +7,7 @@
 
 #include "allocator/backends/host_verdict.h"
 #include "base/json_text.h"
-#include "trainer/checksum.h"
+#include "trainer/data/checksum.h"
 #include "trainer/kernels/kernels.h"
 
 namespace headroom::trainer {
@@ -25,7 +25,7 @@ Result<Ranks> join_others(const TrainRequest& request) {
   if (request.place.is_alone()) return Ranks();
   constexpr std::size_t digits = 16;
   const std::string settings = to_json(request.settings).dump() + (request.resume ? "+" : "");
-  return Ranks::join(request.place, number_of(checksum_of(settings), digits));
+  return Ranks::join(request.place, number_of(data::checksum_of(settings), digits));
 }
 
 RunLength length_of(const TrainRequest& request, const data::Split& samples) {
@@ -47,7 +47,7 @@ Status agree(Ranks& ranks, const RunIdentity& identity) {
   constexpr std::size_t digits = 13;  // 52 bits, which a double holds.
   std::string text;
   for (const auto& [key, value] : identity) text += key + "=" + value + "\n";
-  const auto own = static_cast<double>(number_of(checksum_of(text), digits));
+  const auto own = static_cast<double>(number_of(data::checksum_of(text), digits));
   HEADROOM_TRY(const auto told, ranks.tell({own}));
   if (!told)
     return Error{Errc::io, "a rank ended before the training began", "what it printed says why"};

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "trainer/data/batches.h"
+#include "trainer/micro_batch.h"
 #include "trainer/step.h"
 
 namespace headroom::trainer {

@@ -26,6 +26,7 @@
 #include "run/job_inputs.h"
 #include "run/job_ranks.h"
 #include "run/output_folder.h"
+#include "trainer/calibration/calibrate.h"
 #include "trainer/check_files.h"
 #include "trainer/oom_score.h"
 #include "trainer/ranks/ranks.h"
@@ -45,6 +46,7 @@ struct Arguments {
   std::string allocator = "headroom";
   bool resume = false;
   std::vector<std::string> allowed_changes;
+  bool calibrate = false;
   bool quiet = false;
   bool json = false;
 };
@@ -224,6 +226,18 @@ int run_job(const Arguments& arguments, machine::Printer& printer) {
   return exit_ok;
 }
 
+int run_calibration(const Arguments& arguments, machine::Printer& printer) {
+  calibration::CalibrationRequest request;
+  request.on_stage = [&](const std::string& text) {
+    if (!arguments.quiet) printer.note(text);
+  };
+  request.wants_stop = [] { return stop_requested != 0; };
+  const auto calibrated = calibration::calibrate(request);
+  if (!calibrated) return fail(printer, calibrated.error(), exit_could_not_look);
+  printer.print_json(estimate::to_json(*calibrated));
+  return exit_ok;
+}
+
 // Help and version are an answer; what is wrong with the command line is not.
 int print_usage(const CLI::App& app, const CLI::ParseError& problem,
                 const std::vector<std::string>& words, machine::Printer& printer) {
@@ -237,9 +251,8 @@ int print_usage(const CLI::App& app, const CLI::ParseError& problem,
 void add_options(CLI::App& app, Arguments& arguments) {
   app.set_version_flag("--version", std::string("headroom-train ") + program_version(),
                        "Print the version");
-  app.add_option("JOB", arguments.job, "The job: a TOML or JSON file")
-      ->type_name("JOB")
-      ->required();
+  CLI::Option* job =
+      app.add_option("JOB", arguments.job, "The job: a TOML or JSON file")->type_name("JOB");
   app.add_option("--output", arguments.output, "The folder for everything that the run writes")
       ->type_name("DIR");
   app.add_option("--trace", arguments.trace,
@@ -259,6 +272,10 @@ void add_options(CLI::App& app, Arguments& arguments) {
       ->allow_extra_args(false)
       ->check(CLI::IsMember(changeable_settings()))
       ->needs(resume);
+  app.add_flag("--calibrate", arguments.calibrate,
+               "Instead of a job: measure for about a minute how fast this machine trains, and "
+               "print that as JSON; headroom test --calibrate saves it for headroom plan")
+      ->excludes(job);
   app.add_flag("--quiet", arguments.quiet, "Print errors only");
   app.add_flag("--json", arguments.json, "Print the report (headroom.train/1) on standard output");
   app.footer("Exit: 0 trained, 1 failed, 2 wrong usage, 3 something was missing.");
@@ -288,6 +305,7 @@ int parse_and_run(int argc, char** argv, machine::Printer& printer) {
   if (asks_for_pages(argc, argv)) return write_pages(app, argv[2], argv[3], printer);
   try {
     app.parse(argc, argv);
+    if (arguments.job.empty() && !arguments.calibrate) throw CLI::RequiredError("JOB");
   } catch (const CLI::ParseError& problem) {
     std::vector<std::string> words = {"headroom-train"};
     for (int i = 1; i < argc; ++i) words.emplace_back(argv[i]);
@@ -299,7 +317,7 @@ int parse_and_run(int argc, char** argv, machine::Printer& printer) {
   if (std::signal(SIGHUP, request_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
   raise_oom_score();
   printer.finish_first();
-  return run_job(arguments, printer);
+  return arguments.calibrate ? run_calibration(arguments, printer) : run_job(arguments, printer);
 }
 
 }  // namespace

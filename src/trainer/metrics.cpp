@@ -50,6 +50,10 @@ Json optional_number(const std::optional<Number>& number) {
   return number ? Json(*number) : Json(nullptr);
 }
 
+Json to_json(const Pace& pace) {
+  return {{"steps", pace.steps}, {"elapsed_s", pace.elapsed_s}, {"quiet_s", pace.quiet_s}};
+}
+
 Json to_json(const RunTotals::Evaluated& evaluation) {
   return {{"samples", evaluation.samples},
           {"tokens", evaluation.tokens},
@@ -156,6 +160,7 @@ Json make_report(const RunTotals& totals, const std::optional<MeasuredMemory>& m
                  {"evaluation", totals.evaluation ? to_json(*totals.evaluation) : Json(nullptr)},
                  {"predicted", predicted},
                  {"measured", memory ? to_json(*memory) : Json(nullptr)},
+                 {"timed", to_json(totals.pace)},
                  {"oom_events", events},
                  {"settings", settings}};
   for (const RunTotals::RankPeak& one : totals.ranks)

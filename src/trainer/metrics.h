@@ -72,6 +72,13 @@ struct OutOfMemoryEvent {
   allocator::OutOfMemory problem;
 };
 
+// Steps whose time was taken, all but the first of this process.
+struct Pace {
+  std::uint64_t steps = 0;
+  double elapsed_s = 0;
+  double quiet_s = 0;  // Without what the threads waited for a processor.
+};
+
 struct RunTotals {
   bool completed = false;
   std::uint64_t steps = 0;
@@ -96,6 +103,7 @@ struct RunTotals {
     std::uint64_t allocated_bytes = 0, reserved_bytes = 0;
   };
   std::vector<RankPeak> ranks = {};
+  Pace pace = {};
 };
 
 struct MeasuredMemory {

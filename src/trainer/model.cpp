@@ -104,13 +104,6 @@ std::vector<std::string> adapted_modules(const ModelConfig& config,
   return names;
 }
 
-std::uint64_t mix_seed(std::uint64_t seed, std::uint64_t use) {
-  std::uint64_t z = seed + 0x9e3779b97f4a7c15U * (use + 1);
-  z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31U);
-}
-
 Model::Model(const ModelConfig& config, ModelOptions options)
     : config_(config), options_(std::move(options)) {
   const std::int64_t hidden = signed_size(config.hidden);

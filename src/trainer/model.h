@@ -14,6 +14,7 @@
 
 #include "estimate/job.h"
 #include "estimate/model_config.h"
+#include "trainer/data/mix_seed.h"
 #include "trainer/layer.h"
 #include "trainer/ops/rotary.h"
 #include "trainer/parameter.h"
@@ -115,8 +116,5 @@ ParameterBytes parameter_bytes(const estimate::ModelConfig& config, const ModelO
 // Of every trained matrix its rows and columns, of every trained vector its numbers: how many
 // second moments Adafactor keeps. Requires: no fused projections, if all weights train.
 std::uint64_t factored_numbers(const estimate::ModelConfig& config, const ModelOptions& options);
-
-// Mixes numbers into one seed, so that different uses of a job's seed are independent (splitmix64).
-std::uint64_t mix_seed(std::uint64_t seed, std::uint64_t use);
 
 }  // namespace headroom::trainer

@@ -41,4 +41,8 @@ void add_to_gradient(Parameter& parameter, const at::Tensor& addend) {
   parameter.grad.copy_(addend);
 }
 
+void drop_gradients(std::deque<Parameter>& parameters) {
+  for (Parameter& parameter : parameters) parameter.grad.reset();
+}
+
 }  // namespace headroom::trainer

@@ -4,6 +4,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <deque>
 #include <string>
 
 #include "allocator/component.h"
@@ -29,5 +30,8 @@ void add_row_sum_to_gradient(Parameter& parameter, const at::Tensor& rows);
 
 // grad += addend, of the parameter's shape. Memory: grad if it is undefined.
 void add_to_gradient(Parameter& parameter, const at::Tensor& addend);
+
+// Gives back what is there of a step that is not finished, or is to be done again.
+void drop_gradients(std::deque<Parameter>& parameters);
 
 }  // namespace headroom::trainer

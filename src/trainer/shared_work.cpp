@@ -40,9 +40,7 @@ Result<std::vector<double>> SharedWork::do_all(std::size_t count, const Part& pa
         return sums;
       }
     }
-    if (trained != nullptr) {
-      for (Parameter& parameter : *trained) parameter.grad.reset();
-    }
+    if (trained != nullptr) drop_gradients(*trained);
     HEADROOM_CHECK(go_on_without(ranks_.lost() & ~lost_before, steps));
   }
 }

@@ -14,6 +14,7 @@
 #include "trainer/gradient_norm.h"
 #include "trainer/kernels/kernels.h"
 #include "trainer/load_weights.h"
+#include "trainer/micro_batch.h"
 #include "trainer/optimizer.h"
 #include "trainer/output_folder.h"
 #include "trainer/run_errors.h"
@@ -21,6 +22,7 @@
 #include "trainer/run_records.h"
 #include "trainer/shared_work.h"
 #include "trainer/step.h"
+#include "trainer/step_timer.h"
 
 namespace headroom::trainer {
 namespace {
@@ -69,7 +71,7 @@ class Run {
       const std::uint64_t epoch = position_.epoch;
       const auto order = data::shuffled(samples_.training.size(), settings_.seed, epoch);
       while (position_.epoch == epoch) {
-        HEADROOM_CHECK(train_step(order));
+        HEADROOM_CHECK(timer_.time([&] { return train_step(order); }));
         HEADROOM_CHECK(evaluate_if_due());
         if (work_.wants_stop()) return stop();
         if (position_.epoch > epoch || output_.seconds_since_checkpoint() > checkpoint_interval_s)
@@ -90,7 +92,7 @@ class Run {
     if (!output_.writes() || !model_ || position_.steps == 0 || updating_ ||
         output_.saved_at() == position_.steps)
       return;
-    drop_gradients();
+    drop_gradients(model_->trainable());
     rescued_ = save_position();
     if (rescued_) observer_.on_note(checkpoint_note());
   }
@@ -107,6 +109,7 @@ class Run {
   bool writes() const { return output_.writes(); }
 
   Json report() {
+    totals_.pace = timer_.take();
     totals_.steps = position_.steps;
     totals_.out_of_memory.insert(totals_.out_of_memory.begin(), batches_.events().begin(),
                                  batches_.events().end());
@@ -126,7 +129,6 @@ class Run {
   static constexpr std::uint64_t base_seed = 1;  // Uses of the job's seed; see mix_seed().
   static constexpr std::uint64_t adapter_seed = 2;
   static constexpr std::uint64_t dropout_seed = 3;
-
   // Besides the one at the end of every epoch: what a power cut may cost.
   static constexpr double checkpoint_interval_s = 300;
 
@@ -207,17 +209,14 @@ class Run {
         return train_micro_batch(*model_, micro, scale, number == 0 ? own : mix_seed(own, number));
       };
       const auto own = std::span(step.micro_batches).subspan(first, last - first);
-      HEADROOM_TRY(const double loss,
-                   batches_.run(own, position_.steps + 1, piece, [this] { drop_gradients(); }));
+      HEADROOM_TRY(const double loss, batches_.run(own, position_.steps + 1, piece, [this] {
+        drop_gradients(model_->trainable());
+      }));
       return std::vector<double>{loss};
     };
     HEADROOM_TRY(const auto sums, work_.do_all(step.micro_batches.size(), part, position_.steps,
                                                &model_->trainable()));
     return sums.front();
-  }
-
-  void drop_gradients() {
-    for (Parameter& parameter : model_->trainable()) parameter.grad.reset();
   }
 
   void end_epoch() {
@@ -251,6 +250,7 @@ class Run {
   // An evaluation that a stop ended is due again when the run is resumed.
   Status evaluate_if_due() {
     if (!evaluation_is_due()) return Done{};
+    timer_.pause();
     const auto start = Clock::now();
     HEADROOM_TRY(const auto evaluated, evaluate_all());
     if (!evaluated) return Done{};
@@ -309,6 +309,7 @@ class Run {
   }
 
   Status save_position() {
+    timer_.pause();
     position_.at_once.reset();
     if (batches_.at_once() < settings_.batch.micro) position_.at_once = batches_.at_once();
     return output_.save_checkpoint(*model_, *optimizer_, identity_, position_);
@@ -365,6 +366,7 @@ class Run {
   std::unique_ptr<Optimizer> optimizer_;
   Position position_;
   RunTotals totals_;
+  StepTimer timer_;
   std::optional<Clock::time_point> start_;
   std::optional<double> last_evaluation_;
   Status rescued_ = Done{};

@@ -14,6 +14,7 @@
 #include "trainer/checkpoint.h"
 #include "trainer/data/batches.h"
 #include "trainer/load_weights.h"
+#include "trainer/micro_batch.h"
 #include "trainer/safetensors_file.h"
 #include "trainer/step.h"
 #include "trainer/testing/tiny_job.h"

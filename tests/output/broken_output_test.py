@@ -88,7 +88,7 @@ CASES = {
         Case("reclaim --root machine --up-to sledgehammer", HOST)],
     "run": [Case("run tight.toml", "sed 's/256MiB/96MiB/' job.toml > tight.toml", acts=True), Case("run nothing.toml")],
     "test": [Case("test --virtual-memory --self-test kept.json", makes="kept.json"), Case("test --steps nothing"),
-             Case("test --multi --minutes 5")],
+             Case("test --multi --minutes 5"), Case("test --calibrate --multi")],
     "try": [
         # It has children to look after, so a reader who has gone does not end it.
         Case("try job.toml --steps 2 --python ./stack.sh", acts=True),

@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/result.h"
 #include "trainer/data/sample_set.h"
-#include "trainer/step.h"
 
 namespace headroom::trainer::data {
 
@@ -36,10 +34,5 @@ std::uint64_t count_steps(std::size_t samples, BatchShape shape, std::uint64_t e
 // Requires: position < order.size().
 StepSamples make_step(const SampleSet& samples, const std::vector<std::size_t>& order,
                       std::size_t position, BatchShape shape);
-
-// The samples side by side, padded on the right to the longest (tag other). What is only read has
-// no target. Fails as SampleSet::read() does.
-Result<MicroBatch> make_micro_batch(const SampleSet& samples,
-                                    const std::vector<std::size_t>& indices);
 
 }  // namespace headroom::trainer::data

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "tokens/example.h"
-#include "trainer/checksum.h"
+#include "trainer/data/checksum.h"
 
 namespace headroom::trainer::data {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/data/token_file.h"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "machine/checksum.h"
 #include "machine/user_files.h"
 #include "tokens/npy_layout.h"
+#include "trainer/data/pieces.h"
 
 namespace headroom::trainer::data {
 namespace {
@@ -109,12 +109,10 @@ Result<std::string> TokenFile::check() const {
     const std::uint64_t tokens = std::min(at_once, layout_.count - begin);
     const std::uint64_t count = (tokens + piece_tokens - 1) / piece_tokens;
     std::vector<Result<Piece>> pieces(count, Piece{});
-    at::parallel_for(
-        0, static_cast<std::int64_t>(count), 1, [&](std::int64_t from, std::int64_t to) {
-          for (auto i = static_cast<std::uint64_t>(from); i < static_cast<std::uint64_t>(to); ++i)
-            pieces[i] = check_piece(begin + i * piece_tokens,
-                                    std::min(piece_tokens, tokens - i * piece_tokens));
-        });
+    do_pieces(count, [&](std::size_t i) {
+      pieces[i] =
+          check_piece(begin + i * piece_tokens, std::min(piece_tokens, tokens - i * piece_tokens));
+    });
     for (Result<Piece>& piece : pieces) {
       if (!piece) return std::move(piece).error();
       sums += piece->checksum;

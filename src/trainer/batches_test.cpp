@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "trainer/micro_batch.h"
+
 namespace headroom::trainer::data {
 namespace {
 

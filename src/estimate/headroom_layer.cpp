@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/headroom_layer.h"
+
+#include <utility>
+
+namespace headroom::estimate::ours {
+
+Tensor LayerRun::forward(const Tensor& x) {
+  if (attention_runs_back_) saved_.x = x;
+  Tensor h = attention_half(x);
+  Tensor out = mlp_half(h);
+  if (keep_.anything) saved_.h = std::move(h);
+  return out;
+}
+
+void LayerRun::backward(const Tensor& grad) {
+  mlp_half_backward(grad);
+  if (attention_runs_back_) attention_half_backward(grad);
+  saved_ = {};
+}
+
+Tensor LayerRun::project(Target target, const Tensor& x) {
+  return ops_.linear(layer_[target], x, saved_.of(target));
+}
+
+void LayerRun::project_backward(Target target, const Tensor& grad, const Tensor& x, Tensor* dx) {
+  ops_.linear_backward(layer_[target], grad, x, saved_.of(target), dx);
+}
+
+void LayerRun::forget(std::initializer_list<Target> targets) {
+  for (const Target target : targets) saved_.of(target) = {};
+}
+
+void LayerRun::normalise_heads(const Parameter* weight, Tensor& x, Tensor& raw, Tensor& rstd) {
+  if (weight == nullptr) return;
+  NormResult normed = ops_.rms_norm(x, weight->value.elements());
+  raw = std::exchange(x, std::move(normed.out));
+  rstd = std::move(normed.stats);
+  if (!attention_runs_back_) raw = rstd = {};
+}
+
+void LayerRun::normalise_heads_backward(Parameter* weight, Tensor& raw, Tensor& rstd) {
+  if (weight == nullptr) return;
+  ops_.rms_norm_backward(raw, *weight);
+  raw = rstd = {};
+}
+
+Tensor LayerRun::attention_half(const Tensor& x) {
+  saved_.norm1 = ops_.normalise(x, layer_.input_norm);
+  (layer_.has_one_qkv() ? saved_.qkv.all : saved_.qkv.q) = project(Target::q, saved_.norm1.out);
+  if (!layer_.has_one_qkv()) {
+    saved_.qkv.k = project(Target::k, saved_.norm1.out);
+    saved_.qkv.v = project(Target::v, saved_.norm1.out);
+  }
+  if (!attention_runs_back_) saved_.norm1 = {};
+  if (!layer_.any_trains({Target::q, Target::k, Target::v})) saved_.norm1.out = {};
+  normalise_heads(layer_.q_norm, saved_.qkv.q, saved_.raw_q, saved_.q_rstd);
+  normalise_heads(layer_.k_norm, saved_.qkv.k, saved_.raw_k, saved_.k_rstd);
+  if (turns_heads_) {
+    ops_.rotary(saved_.qkv.q);
+    ops_.rotary(saved_.qkv.k);
+  }
+  saved_.attention = ops_.attention(saved_.qkv, layer_.window);
+  if (!attention_runs_back_) {
+    saved_.qkv = {};
+    saved_.attention.saved = {};
+  }
+  Tensor h = project(Target::o, saved_.attention.out);
+  if (!attention_runs_back_) {
+    saved_.attention = {};
+    forget({Target::q, Target::k, Target::v, Target::o});
+  }
+  ops_.work(Operation::add, h.elements());  // x, in place.
+  return h;
+}
+
+Tensor LayerRun::mlp_half(const Tensor& h) {
+  saved_.norm2 = ops_.normalise(h, layer_.post_attention_norm);
+  if (layer_.is_gated()) saved_.gate = project(Target::gate, saved_.norm2.out);
+  saved_.up = project(Target::up, saved_.norm2.out);
+  if (!keep_.anything) saved_.norm2 = {};
+  if (!layer_.any_trains({Target::gate, Target::up})) saved_.norm2.out = {};
+  saved_.act = layer_.is_gated() ? ops_.swiglu(saved_.gate) : ops_.gelu(saved_.up);
+  if (!keep_.anything) saved_.gate = saved_.up = {};
+  Tensor out = project(Target::down, saved_.act);
+  if (!keep_.anything || !layer_[Target::down].trains()) saved_.act = {};
+  if (!keep_.anything) forget({Target::gate, Target::up, Target::down});
+  ops_.work(Operation::add, out.elements());  // h, in place.
+  return out;
+}
+
+Tensor LayerRun::activation_backward(Tensor& grad) {
+  if (layer_.is_gated()) return ops_.swiglu_backward(saved_.gate);
+  ops_.gelu_backward(saved_.up);
+  return std::move(grad);
+}
+
+void LayerRun::mlp_half_backward(const Tensor& grad) {
+  Tensor gate_grad;
+  project_backward(Target::down, grad, saved_.act, &gate_grad);
+  saved_.act = {};
+  Tensor up_grad = activation_backward(gate_grad);
+  saved_.gate = saved_.up = {};
+  Tensor norm_grad;
+  const bool wanted = attention_runs_back_ || layer_.post_attention_norm.weight->trainable;
+  if (layer_.is_gated())
+    project_backward(Target::gate, gate_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
+  gate_grad = {};
+  project_backward(Target::up, up_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
+  up_grad = {};
+  saved_.norm2.out = {};
+  if (!wanted) return;
+  ops_.normalise_backward(saved_.h, layer_.post_attention_norm);
+  if (attention_runs_back_) ops_.work(Operation::add, grad.elements());
+  saved_.norm2.stats = {};
+  saved_.h = {};
+}
+
+void LayerRun::attention_half_backward(const Tensor& grad) {
+  Tensor out_grad;
+  project_backward(Target::o, grad, saved_.attention.out, &out_grad);
+  Qkv grads = ops_.attention_backward(saved_.qkv, layer_.window);
+  out_grad = {};
+  saved_.qkv = {};
+  saved_.attention = {};
+  if (turns_heads_) {
+    ops_.rotary(grads.q);
+    ops_.rotary(grads.k);
+  }
+  normalise_heads_backward(layer_.q_norm, saved_.raw_q, saved_.q_rstd);
+  normalise_heads_backward(layer_.k_norm, saved_.raw_k, saved_.k_rstd);
+  Tensor norm_grad;
+  const bool wanted = keep_.input_gradient || layer_.input_norm.weight->trainable;
+  for (const auto& [target, tensor] :
+       {std::pair{Target::q, layer_.has_one_qkv() ? &grads.all : &grads.q},
+        {Target::k, &grads.k},
+        {Target::v, &grads.v}}) {
+    if (!layer_[target].exists()) continue;
+    project_backward(target, *tensor, saved_.norm1.out, wanted ? &norm_grad : nullptr);
+    *tensor = {};
+  }
+  saved_.norm1.out = {};
+  if (!wanted) return;
+  ops_.normalise_backward(saved_.x, layer_.input_norm);
+  if (keep_.input_gradient) ops_.work(Operation::add, grad.elements());
+}
+
+}  // namespace headroom::estimate::ours
