@@ -198,6 +198,21 @@ int run_test(const Typed& typed, const CLI::App& command, const Context& context
   return test_steps(make_question(typed), context);
 }
 
+// What is tested in place of the steps.
+void add_other_tests(CLI::App& command, Typed& typed) {
+  command.add_flag(
+      "--multi", typed.multi,
+      "Instead: what all GPUs do together in PyTorch: copies between each two, sums by NCCL or "
+      "RCCL and by Gloo, DistributedDataParallel, FSDP and DataParallel");
+  command.add_flag(
+      "--virtual-memory", typed.virtual_memory,
+      "Instead: test whether memory can be moved to other addresses without losing a byte, on "
+      "every GPU and on host memory, so that headroom's allocator can rely on it");
+  command.add_flag("--calibrate", typed.calibrate,
+                   "Instead: measure for a minute how fast headroom's own trainer is on this "
+                   "machine's processor, so that headroom plan can say how long a job takes");
+}
+
 }  // namespace
 
 void add_test(CLI::App& app, Context& context) {
@@ -225,17 +240,7 @@ void add_test(CLI::App& app, Context& context) {
                    "The Python to test with: an interpreter or a virtual environment (default: the "
                    "one that headroom check finds)")
       ->type_name("PATH");
-  command->add_flag(
-      "--multi", typed->multi,
-      "Instead: what all GPUs do together in PyTorch: copies between each two, sums by NCCL or "
-      "RCCL and by Gloo, DistributedDataParallel, FSDP and DataParallel");
-  command->add_flag(
-      "--virtual-memory", typed->virtual_memory,
-      "Instead: test whether memory can be moved to other addresses without losing a byte, on "
-      "every GPU and on host memory, so that headroom's allocator can rely on it");
-  command->add_flag("--calibrate", typed->calibrate,
-                    "Instead: measure for a minute how fast headroom's own trainer is on this "
-                    "machine's processor, so that headroom plan can say how long a job takes");
+  add_other_tests(*command, *typed);
   command
       ->add_option("--self-test", typed->self_test,
                    "Save the verdicts of --virtual-memory in this file (default: "

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/processor.h"
 
-#include <dirent.h>
-
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
-#include <memory>
 
 #include "base/printable.h"
 #include "base/text.h"
@@ -17,10 +15,6 @@ namespace {
 
 constexpr double ns_per_s = 1e9;
 constexpr std::size_t longest_name = 100;
-
-struct CloseFolder {
-  void operator()(DIR* folder) const { ::closedir(folder); }
-};
 
 // "model name" of x86, "Model" of some ARM boards, "cpu model" of others.
 bool is_name_key(std::string_view key) {
@@ -45,12 +39,12 @@ std::string processor_name() {
 
 std::map<int, std::uint64_t> waited_ns() {
   std::map<int, std::uint64_t> waited;
-  const std::unique_ptr<DIR, CloseFolder> folder(::opendir("/proc/self/task"));
-  if (!folder) return waited;
-  while (const dirent* entry = ::readdir(folder.get())) {
-    const int thread = std::atoi(entry->d_name);
+  std::error_code problem;  // A thread that has ended since has nothing to say.
+  std::filesystem::directory_iterator entry("/proc/self/task", problem);
+  for (; !problem && entry != std::filesystem::directory_iterator(); entry.increment(problem)) {
+    const int thread = std::atoi(entry->path().filename().c_str());
     if (thread == 0) continue;
-    std::ifstream file(std::string("/proc/self/task/") + entry->d_name + "/schedstat");
+    std::ifstream file(entry->path() / "schedstat");
     std::uint64_t ran = 0, waiting = 0;
     if (file >> ran >> waiting) waited[thread] = waiting;
   }
