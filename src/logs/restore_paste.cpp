@@ -48,6 +48,49 @@ bool join_continued_commands(PastedLines& lines) {
   return is_changed;
 }
 
+bool begins_with(std::string_view line, std::string_view head) {
+  const std::size_t first = line.find_first_not_of(" \t");
+  return first != std::string_view::npos && line.substr(first).starts_with(head);
+}
+
+// Whether a line is one of the sentences that stand behind "out of memory. Tried to allocate …".
+bool goes_on_about_memory(std::string_view line) {
+  const auto has = [line](std::string_view part) { return line.find(part) != std::string::npos; };
+  return (begins_with(line, "GPU") && has(" has a total capacity of ")) ||
+         (begins_with(line, "Process ") && has(" memory in use")) ||
+         begins_with(line, "Including non-PyTorch memory") ||
+         begins_with(line, "Of the allocated memory ");
+}
+
+// PyTorch's message about memory is one line. Programs' windows and people break it behind its
+// sentences, and then its figures stand apart from the failure.
+bool join_memory_message(PastedLines& lines) {
+  PastedLines joined;
+  joined.reserve(lines.size());
+  bool is_begun = false;  // The last line ends in "out of memory."
+  bool is_open = false;   // The last line is the message so far.
+  for (PastedLine& line : lines) {
+    const bool follows = is_begun ? begins_with(line.text, "Tried to allocate ")
+                                  : is_open && goes_on_about_memory(line.text);
+    if (follows) {
+      std::string& text = joined.back().text;
+      text.resize(text.find_last_not_of(" \t") + 1);
+      text += ' ' + line.text.substr(line.text.find_first_not_of(" \t"));
+      is_begun = false;
+      is_open = true;
+      continue;
+    }
+    const std::size_t last = line.text.find_last_not_of(" \t");
+    is_begun = last != std::string::npos &&
+               std::string_view(line.text).substr(0, last + 1).ends_with(" out of memory.");
+    is_open = false;
+    joined.push_back(std::move(line));
+  }
+  const bool is_changed = joined.size() != lines.size();
+  lines = std::move(joined);
+  return is_changed;
+}
+
 }  // namespace
 
 std::optional<PastedLines> restore_paste(std::string_view text, const Matcher& matcher) {
@@ -67,6 +110,7 @@ std::optional<PastedLines> restore_paste(std::string_view text, const Matcher& m
     }
   }
   is_changed |= join_continued_commands(lines);
+  is_changed |= join_memory_message(lines);
   if (!is_changed) return std::nullopt;
   return lines;
 }

@@ -201,6 +201,20 @@ TEST(RestorePaste, what_goes_on_in_a_wider_line_was_not_cut) {
       ElementsAre("as it is"));
 }
 
+TEST(RestorePaste, a_message_about_memory_is_joined_behind_its_sentences) {
+  EXPECT_THAT(restored("torch.OutOfMemoryError: HIP out of memory. \n"
+                       "  Tried to allocate 8.00 MiB. GPU 0 has a total capacity of 15.98 GiB of "
+                       "which 9.00 GiB is free. \n"
+                       "Of the allocated memory 1.00 GiB is allocated by PyTorch.\n"
+                       "GPU is idle\n"),
+              ElementsAre("torch.OutOfMemoryError: HIP out of memory. Tried to allocate 8.00 MiB. "
+                          "GPU 0 has a total capacity of 15.98 GiB of which 9.00 GiB is free. Of "
+                          "the allocated memory 1.00 GiB is allocated by PyTorch.",
+                          "GPU is idle"));
+  EXPECT_THAT(restored("The job ran out of memory.\nProcess 12 was killed\n"),
+              ElementsAre("as it is"));
+}
+
 TEST(RestorePaste, tables_stay) {
   const std::string rule(80, '=');
   EXPECT_THAT(restored(rule + "\n" + std::string(76, 'a') + " | |\n" + std::string(76, 'b') +
