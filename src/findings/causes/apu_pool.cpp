@@ -68,6 +68,15 @@ bool fills_carve_out_alone(const DeviceMemory& memory) {
          part_of(memory.gtt_used->amount, memory.gtt_total->amount) < 0.1;
 }
 
+// Whether what a server lists as the GPU's memory is the half of the RAM that TTM allows. Of the
+// RAM that is built in, the system keeps some, so that this half is a little less. A carve-out is a
+// round part of it.
+bool is_ttms_share(const Scene& scene, const DeviceMemory& memory) {
+  if (!memory.job_total || !scene.ram || memory.job_total->amount != *scene.vram) return false;
+  const double part = part_of(*scene.vram, *scene.ram);
+  return part > 0.44 && part < 0.496;
+}
+
 }  // namespace
 
 bool ApuPool::limit_is(std::optional<Bytes> other) const {
@@ -91,7 +100,7 @@ std::optional<ApuPool> apu_pool(const LogSubject& subject) {
   read_options(subject.scene.machine, pool);
   if (memory.vram_total)
     pool.carve_out = memory.vram_total->amount;
-  else if (subject.scene.vram)
+  else if (subject.scene.vram && !is_ttms_share(subject.scene, memory))
     pool.carve_out = *subject.scene.vram;
   take(pool, memory.pool);
   if (const auto failed = failed_allocation(subject)) {

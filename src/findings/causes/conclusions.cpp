@@ -42,7 +42,7 @@ void add_evidence(const LogSubject& subject, Role role, std::size_t most, Hypoth
 bool is_plain_listing(const logs::Observations& log) {
   if (log.seen("trouble-words") || log.first_with(Role::hint) != nullptr) return false;
   return log.any_of({"agent-name", "smi-finished", "smi-meminfo", "amd-smi-used", "mem-info-file",
-                     "torch-sees-gpu", "said-to-work", "ollama-gpu-accepted"});
+                     "gtt-ready", "torch-sees-gpu", "said-to-work", "ollama-gpu-accepted"});
 }
 
 // Goes by the best sign: the end of the work, work, or a server's start. Harmless lines alone are
@@ -124,8 +124,8 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
   Hypothesis healthy;
   const bool works = subject.log.first_with(Role::progress) != nullptr || did_its_work(subject.log);
   const Observation* made_up = first_made_up_for(subject);
-  const Observation* listed =
-      subject.log.first_of({"said-to-work", "agent-name", "smi-finished", "mem-info-file"});
+  const Observation* listed = subject.log.first_of(
+      {"said-to-work", "agent-name", "smi-finished", "mem-info-file", "gtt-ready"});
   healthy.confidence = sure_of_health(subject.log);
   // A person who complains of work that was done may mean how it was done.
   constexpr double beside_a_complaint = 0.75;

@@ -207,8 +207,22 @@ Count asked_device(const LogSubject& subject) {
   return asked;
 }
 
+// Whether the GPU is taken for another vendor's by the wording of this very failure alone, and a
+// mask is shown. The mask then explains the failure whoever made the GPU.
+bool is_shown_on_any_vendor(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  const Observation* bad = log.first("bad-device-index");
+  const Observation* worded = log.first("nvidia-failure");
+  if (bad == nullptr || worded == nullptr || !log.seen("visible-devices")) return false;
+  const bool same_line = bad->log == worded->log && bad->line == worded->line;
+  const bool told =
+      log.any_of({"nvidia-words", "nvidia-told", "nvidia-runtime", "intel-words", "apple-words"});
+  return same_line && !told && subject.scene.vendor.source().line == static_cast<int>(bad->line);
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis index;
+  if (subject.scene.is_foreign() && !is_shown_on_any_vendor(subject)) return std::nullopt;
   if (masks_leave_none(subject, index)) {
     index.fix.push_back(look("rocminfo | grep -E 'Marketing|gfx'", "(lists the GPUs, from 0)"));
     return index;
@@ -237,6 +251,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     // A job that ran out of memory had found its device, so the index failed in another run.
     index.confidence = std::min(index.confidence, confidence::possible);
   }
+  constexpr double of_unknown_vendor = 0.65;
+  if (subject.scene.is_foreign()) index.confidence = std::min(index.confidence, of_unknown_vendor);
   index.title = arithmetic
                     ? fmt::format("The job uses device {}, but {} visible", asked.number,
                                   visible.number == 1
@@ -271,6 +287,7 @@ constinit const CauseRule device_index_cause = {
         "device that does not exist.",
     .fix = "Set one mask, and count from 0 within it.",
     .explains = "framework-bug app-bug device-permission kfd-not-passed backend-unavailable",
+    .any_vendor = true,
     .find = find,
 };
 

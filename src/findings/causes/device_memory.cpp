@@ -265,8 +265,9 @@ void add_told_sizes(const logs::Observations& log, DeviceMemory& memory) {
 }
 
 void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
-  for (const char* id : {"ggml-memory", "ollama-memory", "comfy-memory", "torch-total-memory",
-                         "llama-device-memory", "llama-device-free", "memory-waited-for"}) {
+  for (const char* id :
+       {"ggml-memory", "ollama-memory", "comfy-memory", "torch-total-memory", "llama-device-memory",
+        "llama-device-free", "memory-waited-for", "opencl-memory"}) {
     for (const Observation* one : log.of(id)) {
       keep_largest(memory.job_total, amount_of(*one, "total"), *one);
       keep_first(memory.job_free, amount_of(*one, "free"), *one);
@@ -300,6 +301,10 @@ bool is_unified(const LogSubject& subject, const DeviceMemory& memory) {
     return true;
   }
   if (memory.vram_total) return memory.vram_total->amount <= 1_GiB;
+  for (const Observation* one : subject.log.of("opencl-memory")) {
+    const auto offered = amount_of(*one, "total");
+    if (offered && *offered <= 1_GiB) return true;
+  }
   // What PyTorch names as a GPU's capacity is its carve-out as well.
   for (const Observation* one : subject.log.of("torch-oom")) {
     const auto capacity = amount_of(*one, "capacity");

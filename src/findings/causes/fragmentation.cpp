@@ -2,7 +2,9 @@
 // fragmentation: PyTorch's allocator holds enough idle memory for the request, in pieces. The sum
 // in the message proves it; that the job is known to fit confirms it.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
+#include "base/text.h"
 #include "findings/causes/amounts.h"
 #include "findings/causes/cache_advice.h"
 #include "findings/causes/causes.h"
@@ -42,6 +44,31 @@ Claim of_arena(const LogSubject& subject) {
           "The allocator has enough free memory for the request, but not in one piece.", failed};
 }
 
+// The author tells that what the allocator reserves grows, and what lives in it does not.
+std::optional<Hypothesis> find_told_growth(const LogSubject& subject) {
+  static const RE2 level(
+      R"((?i)\ballocated\b.{0,24}\b(?:stay(?:s|ed)?|remain(?:s|ed)?|flat|constant|level|stable|unchanged|hardly|never|does(?:n.t| not)))");
+  for (const logs::Observation* told : subject.log.of("reserved-grows-told")) {
+    const std::string text = told->text + " " + join(told->output, " ");
+    if (!RE2::PartialMatch(text, level)) continue;
+    constexpr double as_told = 0.65;
+    Hypothesis grown;
+    grown.confidence = as_told;
+    grown.is_told = true;
+    grown.title = "The allocator is said to reserve more and more for little that lives in it";
+    grown.reasons = {"Allocated memory does not grow with it, so free blocks are not used again."};
+    grown.evidence = {show(subject, *told)};
+    grown.fix = against_fragmentation(Framework::torch);
+    grown.fix.insert(grown.fix.begin(),
+                     sentence("Run it once without PYTORCH_ALLOC_CONF and PYTORCH_HIP_ALLOC_CONF, "
+                              "then with one option at a time: options of the allocator may keep "
+                              "it from using blocks again."));
+    grown.alternatives = {{"framework-bug", 0.2, "the same with another release of PyTorch"}};
+    return grown;
+  }
+  return std::nullopt;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Claim claim;
   for (const FailedAllocation& failed : failed_allocations(subject.log)) {
@@ -50,6 +77,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   if (claim.seen == nullptr) claim = of_arena(subject);
   auto growing = find_growing_cache(subject);
+  if (claim.seen == nullptr && !growing) return find_told_growth(subject);
   if (claim.seen == nullptr || (growing && growing->confidence > claim.sure)) return growing;
   Hypothesis pieces;
   pieces.confidence = claim.sure;

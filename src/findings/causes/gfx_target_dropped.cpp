@@ -165,6 +165,14 @@ std::optional<Hypothesis> find_told_program(const LogSubject& subject) {
   return dropped;
 }
 
+// Whether the job runs in an image whose name says that it was built for this target.
+bool runs_in_its_own_image(const LogSubject& subject, const std::string& gfx) {
+  const auto started = subject.log.of("container-command");
+  return std::any_of(started.begin(), started.end(), [&](const Observation* one) {
+    return one->text.find(gfx) != std::string::npos;
+  });
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   if (auto told = find_told_program(subject)) return told;
   if (auto ollama = find_ollama(subject)) return ollama;
@@ -206,6 +214,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (target == nullptr || failure == nullptr || !is_beyond_known_stacks(subject, *target)) {
     return std::nullopt;
   }
+  if (runs_in_its_own_image(subject, target->gfx)) return std::nullopt;
   Hypothesis dropped = describe(subject, *target);
   // Code of another target that is run all the same reads memory where there is none.
   dropped.confidence = died != nullptr ? 0.6 : 0.4;

@@ -123,11 +123,16 @@ std::optional<Hypothesis> find_silent_end(const LogSubject& subject) {
   const Target* target = subject.tables.target(subject.scene.gfx());
   const bool of_torch = subject.scene.torch || subject.scene.torch_rocm ||
                         log.any_of({"device-in-use", "torch-device", "torch-sees-gpu"});
-  if (died == nullptr || target == nullptr || !of_torch) return std::nullopt;
+  const facts::Text& framework = subject.scene.framework;
+  const bool of_tensorflow =
+      framework && to_lower(*framework).find("tensorflow") != std::string::npos;
+  if (died == nullptr || target == nullptr) return std::nullopt;
+  if (!of_torch && !of_tensorflow) return std::nullopt;
   const bool worked = log.any_of({"training-step", "prompt-executed", "tensor-on-gpu"});
   const bool other_sign = find_crash_signs(log).of_gpu() != nullptr || log.seen("crash-frame");
   // A wheel that is older than the card has no code for it either.
-  const bool too_old = subject.scene.torch_rocm && predates_target(subject.scene, target);
+  const bool is_dated = subject.scene.torch_rocm || (of_tensorflow && subject.scene.rocm);
+  const bool too_old = is_dated && predates_target(subject.scene, target);
   if (worked || other_sign || (target->torch != knowledge::TorchWheels::none && !too_old)) {
     return std::nullopt;
   }
@@ -138,11 +143,11 @@ std::optional<Hypothesis> find_silent_end(const LogSubject& subject) {
   code.gfx = target->gfx;
   Hypothesis missing;
   missing.confidence = too_old ? 0.65 : 0.5;
-  missing.title =
-      too_old
-          ? fmt::format("PyTorch's wheel for ROCm {} is older than {}", *subject.scene.torch_rocm,
-                        describe_gpu(subject, target->gfx))
-          : fmt::format("PyTorch's wheels have no code for {}", describe_gpu(subject, target->gfx));
+  const std::string_view whose = of_torch ? "PyTorch's" : "TensorFlow's";
+  missing.title = too_old ? fmt::format("{} wheel for ROCm {} is older than {}", whose,
+                                        *rocm_of(subject.scene), describe_gpu(subject, target->gfx))
+                          : fmt::format("{} wheels have no code for {}", whose,
+                                        describe_gpu(subject, target->gfx));
   missing.reasons = {
       "Without code for the GPU the first kernel cannot start. Some releases of the runtime then "
       "end the process without a message.",

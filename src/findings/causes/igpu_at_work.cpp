@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/text.h"
@@ -27,6 +28,15 @@ const Observation* said_to_run_on(const LogSubject& subject, const SceneGpu& int
     }
   }
   return nullptr;
+}
+
+// Whether a mask leaves out the device at this place.
+bool leaves_out(const logs::Observations& log, std::string_view place) {
+  for (const Observation* mask : log.of("visible-devices")) {
+    const auto left = split(mask->value("devices"), ',');
+    if (std::find(left.begin(), left.end(), place) == left.end()) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -78,6 +88,44 @@ std::optional<Hypothesis> find_slow_on_igpu(const LogSubject& subject) {
       {discrete->source.path, discrete->source.line, discrete->source.text, "the card is there"}};
   advise_to_hide(subject, devices, pick);
   return pick;
+}
+
+// llama.cpp numbers the GPUs as rocminfo lists them.
+std::optional<Hypothesis> find_share_on_igpu(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  const SceneGpu* discrete = subject.scene.discrete_gpu();
+  const SceneGpu* integrated = subject.scene.integrated_gpu();
+  const Observation* failed = log.first("llama-server-start-failed");
+  if (discrete == nullptr || integrated == nullptr || failed == nullptr) return std::nullopt;
+  const auto agents = log.of("agent-name");
+  std::string place;
+  bool has_card = false;
+  for (std::size_t i = 0; i < agents.size(); ++i) {
+    if (agents[i]->value("gfx") == integrated->gfx) place = std::to_string(i);
+    has_card |= agents[i]->value("gfx") == discrete->gfx;
+  }
+  if (place.empty() || !has_card || leaves_out(log, place)) return std::nullopt;
+  for (const Observation* share : log.of("llama-device-buffer")) {
+    if (share->value("index") != place) continue;
+    constexpr double sure = 0.62;
+    Hypothesis pick;
+    pick.confidence = sure;
+    pick.title = fmt::format(
+        "The integrated GPU ({}) gets a share of the model, and the server "
+        "does not start",
+        integrated->gfx);
+    pick.reasons = {
+        "It is used as a device beside the card, and has neither its speed nor its "
+        "memory."};
+    pick.evidence = {show(subject, *share, "what the integrated GPU is to hold"),
+                     show(subject, *failed)};
+    advise_to_hide(subject, {}, pick);
+    pick.alternatives.push_back({"job-too-big", 0.2,
+                                 "the same job with the integrated GPU hidden: "
+                                 "HIP_VISIBLE_DEVICES=…"});
+    return pick;
+  }
+  return std::nullopt;
 }
 
 // ROCm lists the integrated GPU alone, and a card is known to be there.

@@ -15,6 +15,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   if (by_targets) return by_targets;
   auto slow = find_slow_on_igpu(subject);
+  if (!slow) slow = find_share_on_igpu(subject);
   return slow ? slow : find_igpu_alone(subject);
 }
 

@@ -41,6 +41,10 @@ void advise_to_hide(const LogSubject& subject, const ListedDevices& devices, Hyp
 // Finds an integrated GPU for which a library has no code, or on which a job crashed.
 std::optional<Hypothesis> find_igpu_in_the_way(const LogSubject& subject);
 
+// llama.cpp gave the integrated GPU a share of the model, and its server did not start. Nothing if
+// rocminfo does not list both, or a mask hides it.
+std::optional<Hypothesis> find_share_on_igpu(const LogSubject& subject);
+
 // Finds the integrated GPU at work in the card's place: llama.cpp failed on it, or a program or
 // ROCm names it alone.
 std::optional<Hypothesis> find_failure_on_igpu(const LogSubject& subject);

@@ -111,6 +111,7 @@ bool shown_by_topology(const LogSubject& subject, Hypothesis& passed) {
 
 bool shown_by_command(const LogSubject& subject, Hypothesis& passed) {
   const Observation* lost = gpu_not_seen(subject);
+  if (lost == nullptr) lost = torch_sees_none(subject);
   for (const Observation* command : subject.log.of("container-command")) {
     const std::string how = omission(*command);
     if (how.empty() || lost == nullptr) continue;

@@ -13,6 +13,8 @@ using testing::diagnose;
 
 constexpr std::string_view amd = R"({"vendor": "AMD"})";
 
+constexpr std::string_view a_card = R"({"vendor": "AMD", "gpu": "Radeon RX 7900 XTX"})";
+
 TEST(LookAlikes, a_window_without_room_is_no_full_disk) {
   const auto intel = diagnose(
       "[ 3.11] xe 0000:0a:00.0: [drm] Attempting to resize bar from 256MiB -> 16384MiB\n"
@@ -107,6 +109,108 @@ TEST(LookAlikes, an_override_with_which_the_job_got_its_result_is_not_at_fault) 
                      card)
                 .cause.id,
             "gfx-override-wrong");
+}
+
+// ------------------------------------------------------------------ whose machine it is
+
+constexpr std::string_view low_bit_type =
+    "Traceback (most recent call last):\n"
+    "  File \"/srv/job/paint.py\", line 12, in <module>\n"
+    "    from diffusers.models import UNet2DModel\n"
+    "AttributeError: module 'torch' has no attribute 'uint3'\n";
+
+TEST(LookAlikes, a_type_that_torch_lacks_is_not_torchaos_on_another_vendors_card) {
+  const LogDiagnosis diagnosis =
+      diagnose("Device: cuda:0 NVIDIA GeForce RTX 3080\n" + std::string(low_bit_type));
+  EXPECT_EQ(diagnosis.cause.id, "not-amd-gpu");
+  EXPECT_EQ(diagnose(low_bit_type, a_card).cause.id, "torchao-incompatible");
+}
+
+TEST(LookAlikes, torchaos_own_import_fails_on_any_vendors_card) {
+  const LogDiagnosis diagnosis = diagnose(
+      "Device: cuda:0 NVIDIA GeForce RTX 3080\n"
+      "Traceback (most recent call last):\n"
+      "  File \"/v/lib/python3.11/site-packages/torchao/quantization/q.py\", line 3, in <module>\n"
+      "    kinds = [torch.uint3]\n"
+      "AttributeError: module 'torch' has no attribute 'uint3'\n");
+  EXPECT_EQ(diagnosis.cause.id, "torchao-incompatible");
+}
+
+TEST(LookAlikes, nvidias_runtime_tells_whose_container_it_is) {
+  constexpr std::string_view died = "[08:11:02] ERROR    Worker (pid:41) was sent SIGSEGV!\n";
+  EXPECT_EQ(diagnose("--runtime=nvidia\n" + std::string(died)).cause.id, "not-amd-gpu");
+  EXPECT_NE(diagnose("--runtime=nvidia\n" + std::string(died), a_card).cause.id, "not-amd-gpu");
+  EXPECT_NE(diagnose("image: tool:latest-rocm\nruntime: nvidia\n" + std::string(died)).cause.id,
+            "not-amd-gpu");
+}
+
+TEST(LookAlikes, a_mask_explains_an_index_on_a_gpu_of_unknown_make) {
+  const std::string failed =
+      "    torch.cuda.set_device(rank)\n"
+      "RuntimeError: CUDA error: invalid device ordinal\n";
+  const LogDiagnosis diagnosis = diagnose("$ CUDA_VISIBLE_DEVICES=4,5 ./train.sh\n" + failed);
+  EXPECT_EQ(diagnosis.cause.id, "device-index");
+  EXPECT_LE(diagnosis.cause.confidence, 0.7);
+  EXPECT_EQ(diagnose("$ ./train.sh\n" + failed).cause.id, "not-amd-gpu");
+  EXPECT_EQ(diagnose("NVIDIA GeForce RTX 3080\n$ CUDA_VISIBLE_DEVICES=4,5 ./train.sh\n" + failed)
+                .cause.id,
+            "not-amd-gpu");
+}
+
+TEST(LookAlikes, a_torch_that_cannot_be_imported_is_no_build_for_cuda) {
+  constexpr std::string_view refused =
+      "hip_code_object.cpp: \"hipErrorNoBinaryForGpu: Unable to find code object\"\n";
+  const LogDiagnosis unknown = diagnose(
+      std::string(refused) + "PyTorch version: N/A\nROCM used to build PyTorch: N/A\n", a_card);
+  EXPECT_LT(confidence_of(unknown, "wrong-wheel"), 0.5);
+  const LogDiagnosis known =
+      diagnose("PyTorch version: 2.4.1\nROCM used to build PyTorch: N/A\n", a_card);
+  EXPECT_EQ(known.cause.id, "wrong-wheel");
+}
+
+TEST(LookAlikes, torchaos_own_code_is_not_found_or_ends_the_process) {
+  EXPECT_EQ(
+      diagnose("RuntimeError: operator torchao::unpack_rows does not exist\n", a_card).cause.id,
+      "torchao-incompatible");
+  EXPECT_EQ(diagnose("Fatal Python error: Aborted\n\n"
+                     "Current thread 0x00007f00 (most recent call first):\n"
+                     "  File \"/v/lib/torch/_ops.py\", line 9 in load_library\n"
+                     "  File \"/v/lib/torchao/__init__.py\", line 7 in <module>\n",
+                     a_card)
+                .cause.id,
+            "torchao-incompatible");
+}
+
+// ------------------------------------------------------------------ nothing failed, or no log yet
+
+TEST(LookAlikes, the_drivers_sizes_alone_are_a_listing) {
+  const std::string sizes =
+      "[    5.1] amdgpu 0000:c4:00.0: amdgpu: 512M of VRAM memory ready\n"
+      "[    5.1] amdgpu 0000:c4:00.0: amdgpu: 98304M of GTT memory ready.\n";
+  EXPECT_EQ(diagnose(sizes, R"({"vendor": "AMD"})").cause.id, "none");
+  EXPECT_NE(diagnose("The job fails to load a model of 70 GB.\n" + sizes, R"({"vendor": "AMD"})")
+                .cause.id,
+            "none");
+}
+
+TEST(LookAlikes, works_again_without_crashes) {
+  constexpr std::string_view lines =
+      "[  91.2] amdgpu: init_user_pages: Failed to get user pages: -1\n";
+  EXPECT_EQ(
+      diagnose("With this kernel it works again without crashes.\n" + std::string(lines), a_card)
+          .cause.id,
+      "none");
+  EXPECT_NE(diagnose("With this kernel it still crashes.\n" + std::string(lines), a_card).cause.id,
+            "none");
+}
+
+TEST(LookAlikes, whoever_has_no_log_yet_is_asked_for_it) {
+  const std::string hearsay =
+      "The models fail to load for many reasons. The errors are about out of memory on the GPU.\n";
+  const LogDiagnosis diagnosis =
+      diagnose(hearsay + "I don't have the logs here, I can add them later.\n", a_card);
+  EXPECT_EQ(diagnosis.cause.id, "insufficient-evidence");
+  EXPECT_NE(diagnose(hearsay, a_card).cause.id, "insufficient-evidence");
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Causes that look alike: for each line that tells them apart, the case that has it and the
 // neighbour that does not.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+
+#include <algorithm>
 
 #include "findings/causes/testing.h"
 
@@ -10,6 +12,9 @@ namespace {
 
 using testing::confidence_of;
 using testing::diagnose;
+using ::testing::HasSubstr;
+
+constexpr std::string_view a_card = R"({"vendor": "AMD", "gpu": "Radeon RX 7900 XTX"})";
 
 std::string ignored(const std::string& rest) {
   return "2024-05-04 09:45:04.378608: I tensorflow/core/common_runtime/gpu/gpu_device.cc:2266] "
@@ -94,6 +99,130 @@ TEST(NearNeighbours, an_update_that_was_looked_up_behind_a_crash_may_be_its_reas
   EXPECT_EQ(diagnose(crash + read + change, R"({"vendor": "AMD"})").cause.id, "rocm-regression");
   EXPECT_NE(diagnose(crash + change, R"({"vendor": "AMD"})").cause.id, "rocm-regression");
   EXPECT_EQ(confidence_of(diagnose(read + change, R"({"vendor": "AMD"})"), "rocm-regression"), 0);
+}
+
+// ------------------------------------------------------------------ what stands beside the failure
+
+TEST(NearNeighbours, a_container_with_render_nodes_alone_has_no_gpu_for_torch) {
+  const std::string asked =
+      " me/train-rocm:3 python3 -c 'import torch; "
+      "print(torch.cuda.is_available())'\nFalse\n";
+  EXPECT_EQ(diagnose("$ docker run --rm --device=/dev/dri" + asked, a_card).cause.id,
+            "kfd-not-passed");
+  EXPECT_NE(
+      diagnose("$ docker run --rm --device=/dev/kfd --device=/dev/dri" + asked, a_card).cause.id,
+      "kfd-not-passed");
+}
+
+TEST(NearNeighbours, memory_in_use_on_a_node_without_jobs) {
+  const std::string table =
+      "| 0000:21:00.0    AMD Instinct MI300X | 0 %      31 °C   0          140/750 W |\n"
+      "|   0       0       2        SPX/NPS1 | 0 %        N/A         52011/196288 MB |\n";
+  const std::string idle = "There is no job on the node.\n";
+  const std::string monitors = "The only PIDs are /usr/bin/gpuagent and rdcd.\n";
+  constexpr std::string_view pod = R"({"vendor": "AMD", "container": "kubernetes"})";
+  const LogDiagnosis diagnosis = diagnose(idle + table + monitors, pod);
+  EXPECT_EQ(diagnosis.cause.id, "vram-orphaned");
+  EXPECT_GE(diagnosis.cause.confidence, 0.6);
+  EXPECT_LT(confidence_of(diagnose(idle + table, pod), "vram-orphaned"), 0.6);
+  EXPECT_NE(diagnose(table, pod).cause.id, "vram-orphaned");
+}
+
+TEST(NearNeighbours, what_ollama_lists_for_an_apu_is_half_of_the_ram) {
+  const std::string_view log =
+      "level=INFO msg=\"inference compute\" id=0 library=ROCm compute=gfx1150 name=ROCm0 "
+      "description=\"AMD Radeon Graphics\" type=iGPU total=\"46.9 GiB\" available=\"46.1 GiB\"\n"
+      "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 50000.00 MiB on device 0: cudaMalloc "
+      "failed: out of memory\n";
+  EXPECT_EQ(diagnose(log, R"({"vendor": "AMD", "ram": "96 GB"})").cause.id, "ttm-cap");
+  EXPECT_NE(diagnose(log, R"({"vendor": "AMD", "ram": "64 GB"})").cause.id, "ttm-cap");
+}
+
+TEST(NearNeighbours, opencl_offers_only_the_carve_out) {
+  EXPECT_EQ(diagnose("  Global memory size         536870912 (512MiB)\n", R"({"vendor": "AMD"})")
+                .cause.id,
+            "uma-carveout-small");
+  EXPECT_NE(diagnose("  Global memory size         17163091968 (15.98GiB)\n", a_card).cause.id,
+            "uma-carveout-small");
+}
+
+TEST(NearNeighbours, tensorflow_dies_on_a_card_that_is_younger_than_its_rocm) {
+  constexpr std::string_view died = "$ python train.py\nSegmentation fault (core dumped)\n";
+  const LogDiagnosis diagnosis =
+      diagnose(died, R"({"vendor": "AMD", "gpu": "Radeon RX 5700 XT", "rocm": "3.3",
+                "framework": "TensorFlow 2.1"})");
+  EXPECT_EQ(diagnosis.cause.id, "gfx-target-missing");
+  EXPECT_THAT(diagnosis.cause.title, HasSubstr("TensorFlow"));
+}
+
+TEST(NearNeighbours, an_image_named_for_the_target_was_built_for_it) {
+  const std::string died =
+      "Error: llama runner process has terminated: error:invalid argument current device: 0, in "
+      "function ggml_backend_cuda_device_get_memory at ggml-cuda.cu:2902\n";
+  constexpr std::string_view stated =
+      R"({"vendor": "AMD", "gpu": "Radeon RX 570", "rocm": "6.3", "container": "docker"})";
+  const LogDiagnosis own =
+      diagnose("$ docker run -it --device=/dev/kfd me/gfx803-ollama:7 bash\n" + died, stated);
+  EXPECT_EQ(own.cause.id, "kernel-too-old");
+  const LogDiagnosis other =
+      diagnose("$ docker run -it --device=/dev/kfd me/ollama:7 bash\n" + died, stated);
+  EXPECT_EQ(other.cause.id, "gfx-target-dropped");
+}
+
+constexpr std::string_view two_agents =
+    "Agent 2\n  Name:                    gfx1100\nAgent 3\n  Name:                    gfx1036\n";
+
+TEST(NearNeighbours, the_integrated_gpu_gets_a_share_and_the_server_does_not_start) {
+  const std::string share =
+      "llama_kv_cache:      ROCm0 KV buffer size =  1024.00 MiB\n"
+      "llama_kv_cache:      ROCm1 KV buffer size =  3072.00 MiB\n";
+  const std::string failed = "[Error] Failed to load model: llama-server failed to start\n";
+  EXPECT_EQ(diagnose(share + failed + std::string(two_agents), a_card).cause.id, "igpu-selected");
+  EXPECT_NE(diagnose(share + std::string(two_agents), a_card).cause.id, "igpu-selected");
+  EXPECT_NE(
+      diagnose("$ HIP_VISIBLE_DEVICES=0 llama-server\n" + share + failed + std::string(two_agents),
+               a_card)
+          .cause.id,
+      "igpu-selected");
+}
+
+TEST(NearNeighbours, results_are_exact_only_without_copies_between_peers) {
+  const LogDiagnosis diagnosis = diagnose(
+      "two GPUs, default                        0/9 exact\n"
+      "two GPUs, -DGGML_CUDA_NO_PEER_COPY=ON    9/9 exact\n",
+      R"({"vendor": "AMD", "gpu": "2x Radeon RX 7900 XTX"})");
+  EXPECT_EQ(diagnosis.cause.id, "rccl-p2p");
+}
+
+TEST(NearNeighbours, reserved_memory_is_said_to_grow_and_allocated_memory_not) {
+  const std::string grows =
+      "reserved memory grows by 90 MiB with each round, up to the card's size,\n";
+  EXPECT_EQ(diagnose(grows + "while `allocated` stays below 300 MiB.\n", a_card).cause.id,
+            "fragmentation");
+  EXPECT_NE(diagnose(grows + "and `allocated` grows with it.\n", a_card).cause.id, "fragmentation");
+}
+
+TEST(NearNeighbours, an_older_release_in_quotes_did_the_same_job) {
+  const std::string refused = "ggml_cuda: CUDA error: out of memory\n";
+  const std::string told = "`phi3:14b` worked fine on `0.1.30-rocm`\n";
+  const auto is_regression = [](const Consequence& one) { return one.id == "framework-bug"; };
+  const LogDiagnosis with = diagnose(told + refused, a_card);
+  EXPECT_TRUE(std::any_of(with.consequences.begin(), with.consequences.end(), is_regression));
+  const LogDiagnosis without = diagnose(refused, a_card);
+  EXPECT_FALSE(
+      std::any_of(without.consequences.begin(), without.consequences.end(), is_regression));
+}
+
+TEST(NearNeighbours, a_message_about_memory_that_was_broken_behind_its_sentences) {
+  const LogDiagnosis diagnosis = diagnose(
+      "torch.OutOfMemoryError: HIP out of memory. \n"
+      "Tried to allocate 30.00 MiB. GPU 0 has a total capacity of 15.92 GiB of which 12.10 GiB is "
+      "free. \n"
+      "Of the allocated memory 1.60 GiB is allocated by PyTorch, and 20.00 MiB is reserved by "
+      "PyTorch but unallocated.\n",
+      a_card);
+  EXPECT_NE(diagnosis.cause.id, "job-too-big");
+  EXPECT_TRUE(diagnosis.was_refused_with_room);
 }
 
 }  // namespace

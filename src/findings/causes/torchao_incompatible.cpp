@@ -100,6 +100,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       const bool from_torchao = find_frame(subject, *error) != nullptr;
       const bool low_bit = is_low_bit_type(error->value("name"));
       if (!from_torchao && !low_bit) continue;
+      // Other libraries use these types too. Where the GPU is of no concern to this program, a
+      // traceback without torchao in it is theirs.
+      const bool is_traced = subject.log.seen("traceback-frame");
+      if (!from_torchao && is_traced && subject.scene.is_foreign()) continue;
       seen = error;
       confidence = from_torchao ? 0.93 : error->value("name").starts_with("float") ? 0.5 : 0.9;
       break;

@@ -41,6 +41,9 @@ double sure_of(const LogSubject& subject, const ApuPool& pool) {
   if (failed && !pool.limit && !pool.pages_limit && pool.carve_out && *pool.carve_out <= 4_GiB) {
     return takes_system_memory(subject.scene) ? 0.3 : 0.6;
   }
+  // OpenCL says itself how little it offers, whether or not a job was tried with it.
+  const bool offers_little = pool.seen != nullptr && pool.seen->id() == "opencl-memory";
+  if (!failed && offers_little && *pool.limit <= 1_GiB) return 0.55;
   if (!failed || !pool.limit || pool.limit_is(pool.pages_limit)) return 0;
   if (pool.counts_carve_out) return 0.78;
   if (*pool.limit <= 4_GiB) return 0.8;

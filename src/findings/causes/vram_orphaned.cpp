@@ -68,8 +68,12 @@ std::optional<Claim> without_owner(const LogSubject& subject, const DeviceMemory
   const bool all_told = memory.no_processes == nullptr && !memory.unified;
   if (all_told) claim.sure = std::max(claim.sure, 0.72);
   if (!by_driver) claim.sure -= 0.1;
+  // Whoever lists the host's monitoring services sees all processes.
+  const bool sees_host = subject.log.seen("monitors-hold-gpu");
+  constexpr double with_monitors_alone = 0.7;
+  if (sees_host) claim.sure = std::max(claim.sure, with_monitors_alone);
   // In a container the host's processes are invisible.
-  if (subject.scene.machine.in_container()) claim.sure -= end == nullptr ? 0.15 : 0.1;
+  if (!sees_host && subject.scene.machine.in_container()) claim.sure -= end == nullptr ? 0.15 : 0.1;
   // vLLM's own check may count memory that it took itself a moment before.
   if (amount->seen->id() == "vllm-startup-memory") {
     claim.sure = end != nullptr ? 0.7 : all_told ? 0.6 : 0.4;

@@ -98,6 +98,15 @@ Image find_image(const logs::Observations& log) {
   return image;
 }
 
+// A build that was asked and has no HIP. Of one that could not be imported nothing is known.
+const Observation* find_without_hip(const logs::Observations& log) {
+  const bool is_unknown = log.seen("torch-not-importable");
+  for (const Observation* one : log.of("torch-hip-none")) {
+    if (!is_unknown || one->text.find("used to build") == std::string::npos) return one;
+  }
+  return nullptr;
+}
+
 // Finds a line that shows that the program was built for CUDA.
 Sign find_sign(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
@@ -136,7 +145,7 @@ Sign find_sign(const LogSubject& subject) {
   if (for_cuda && !rocm_build) take(best, log.first("no-platform"), 0.85);
   take(best, log.first("no-platform"), excused ? 0.25 : 0.6);
   take(best, torch_sees_none(subject), rocm_build ? 0.1 : 0.4);
-  if (!rocm_build) take(best, log.first("torch-hip-none"), 0.9);
+  if (!rocm_build) take(best, find_without_hip(log), 0.9);
   take(best, log.first("torch-cpu-printed"), 0.9);
   take(best, find_cuda_printed(log), 0.88);
   take(best, log.first("tensorflow-without-cuda"), 0.45);
