@@ -39,7 +39,8 @@ PACKAGES = (
         needs=("libheadroom-allocator1 (= {version})",), more=_compiled_python("/usr/share/headroom/python"),
         overrides="# These are linked in on purpose: one package then installs on Debian 12, 13 and Ubuntu 22.04 and later,\n"
                   "# whose libraries have different names (docs/decisions/0026).\n"
-                  "headroom: embedded-library *libyaml*\n"),
+                  "headroom: embedded-library *libyaml*\n"
+                  "headroom: embedded-library *ncurses*\n"),
     Package(
         "headroom-train", ("train",), "science", "trainer with a hard memory cap",
         "headroom-train fine-tunes language models inside a memory limit that it\n"
