@@ -3,6 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "base/document.h"
@@ -30,19 +33,39 @@ std::string calibrations_path(const Context& context) {
   return folder.empty() ? "" : folder + "/calibration.json";
 }
 
-// As OpenMP does, whose threads the trainer's are: what the variable says, else one for each
-// processor that this process may use.
-std::uint64_t count_threads(const Context& context) {
+// The number in a variable of OpenMP's. Of a list, which is for nested loops, the first.
+std::optional<std::uint64_t> find_count(const Context& context, const char* name) {
   constexpr std::uint64_t most = 4096;
-  const auto said = parse_u64(probe::find_variable(context.environment, "OMP_NUM_THREADS"));
-  return said && *said > 0 && *said <= most ? *said : machine::usable_processors();
+  const std::string said(probe::find_variable(context.environment, name));
+  const auto count = parse_u64(trim(std::string_view(said).substr(0, said.find(','))));
+  return count && *count > 0 && *count <= most ? count : std::nullopt;
+}
+
+// As OpenMP does, whose threads the trainer's are: what the variables say, else one for each
+// processor that this process may use (OpenMP 5.2, 21.1.2 and 21.1.3).
+std::uint64_t count_threads(const Context& context) {
+  const std::uint64_t threads =
+      find_count(context, "OMP_NUM_THREADS").value_or(machine::usable_processors());
+  return std::min(threads, find_count(context, "OMP_THREAD_LIMIT").value_or(threads));
 }
 
 CalibrationKey key_here(const Context& context) {
   return {machine::processor_name(), program_version(), count_threads(context)};
 }
 
-Result<Calibration> measure() {
+// Why there is no calibration; nothing where headroom-train has said it itself.
+std::optional<Error> explain_status(int status) {
+  constexpr int by_signal = 128;  // As machine::ask_program answers.
+  if (status <= by_signal) return std::nullopt;
+  return Error{Errc::busy,
+               fmt::format("expected headroom-train to measure to the end, but signal {} ended it; "
+                           "what was measured before is kept",
+                           status - by_signal),
+               command_line};
+}
+
+// Nothing, where headroom-train has said why.
+Result<std::optional<Calibration>> measure() {
   HEADROOM_TRY(const std::string folder, machine::program_folder());
   auto answer = machine::ask_program({folder + "/headroom-train", "--calibrate"});
   if (!answer) {
@@ -50,12 +73,14 @@ Result<Calibration> measure() {
     error.next = "build headroom-train next to headroom: ./dev build";
     return error;
   }
-  if (answer->status != 0)
-    return Error{Errc::busy,
-                 fmt::format("not calibrated: headroom-train ended with {}", answer->status),
-                 command_line};
-  HEADROOM_TRY(const Json json, parse_json(answer->output));
-  return estimate::parse_calibration(json);
+  if (auto error = explain_status(answer->status)) return *std::move(error);
+  if (answer->status != 0) return std::optional<Calibration>();
+  if (const auto json = parse_json(answer->output)) {
+    if (auto calibration = estimate::parse_calibration(*json))
+      return std::optional(*std::move(calibration));
+  }
+  return Error{Errc::invalid, "expected a calibration from headroom-train, found another answer",
+               "install headroom and headroom-train of one version"};
 }
 
 // The calibration of this machine, or why there is none.
@@ -120,9 +145,13 @@ int calibrate(bool json, const Context& context) {
                         "XDG_STATE_HOME set",
                         fmt::format("HOME=FOLDER {}", command_line)},
                        exit_could_not_look);
+  if (const Status can = history::can_keep_calibrations(path); !can)
+    return print_error(context, can.error(), exit_could_not_look);
   context.printer.note("measuring for about a minute; other programs should be idle meanwhile");
-  auto calibration = measure();
-  if (!calibration) return print_error(context, calibration.error(), exit_could_not_look);
+  const auto measured = measure();
+  if (!measured) return print_error(context, measured.error(), exit_could_not_look);
+  std::optional<Calibration> calibration = *measured;
+  if (!calibration) return exit_could_not_look;
   calibration->key = key_here(context);  // As plan and run will ask for it.
   const Status kept = history::keep_calibration(path, *calibration);
   if (!kept) return print_error(context, kept.error(), exit_could_not_look);
@@ -147,6 +176,10 @@ report::JobTime find_job_time(const estimate::Plan& plan, const run::LoadedJob& 
     return time;
   }
   time.concerns = true;
+  if (plan.job.device.gpu) {
+    time.missing = "the plan is for a GPU, and the trainer's speed is measured on the processor";
+    return time;
+  }
   if (root != "/") {
     time.missing = "the plan is for another machine, whose speed is not known";
     return time;

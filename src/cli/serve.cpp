@@ -8,8 +8,8 @@
 #include "base/document.h"
 #include "cli/commands.h"
 #include "cli/machine_watch.h"
+#include "cli/number_between.h"
 #include "cli/refuse_outputs.h"
-#include "cli/seconds_between.h"
 #include "findings/health.h"
 #include "machine/clock.h"
 #include "machine/output_files.h"
@@ -198,7 +198,7 @@ void add_serve(CLI::App& app, Context& context) {
       ->add_option("--interval", options->interval_s,
                    "How often to look, in seconds, 1 to 3600 (default: 5)")
       ->type_name("SECONDS")
-      ->check(seconds_between(1, 3600));
+      ->check(number_between(1, 3600, "seconds"));
   command->add_flag("--once", options->once,
                     "Write the metrics once, to --textfile or to standard output, and end");
   command->add_option("--root", options->root, "A captured machine, as for headroom check --root")

@@ -15,6 +15,7 @@
 #include "cli/calibration.h"
 #include "cli/commands.h"
 #include "cli/earn_virtual_memory.h"
+#include "cli/number_between.h"
 #include "cli/refuse_outputs.h"
 #include "cli/surroundings.h"
 #include "cli/test_steps.h"
@@ -229,7 +230,7 @@ void add_test(CLI::App& app, Context& context) {
       ->add_option("--minutes", typed->minutes,
                    "How long the load of --level soak lasts on each device (default: 10)")
       ->type_name("N")
-      ->check(CLI::Range(shortest_minutes, longest_minutes));
+      ->check(number_between(shortest_minutes, longest_minutes, "minutes"));
   command
       ->add_option("--steps", typed->steps,
                    "Only these steps, with commas between them, for instance to repeat one that "

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/machine_watch.h"
-#include "cli/seconds_between.h"
+#include "cli/number_between.h"
 #include "machine/clock.h"
 #include "machine/terminal.h"
 #include "report/check_json.h"
@@ -146,7 +146,7 @@ void add_top(CLI::App& app, Context& context) {
       ->add_option("--interval", options->interval_s,
                    "How often to look, in seconds, 0.5 to 3600 (default: 2)")
       ->type_name("SECONDS")
-      ->check(seconds_between(0.5, 3600));
+      ->check(number_between(0.5, 3600, "seconds"));
   command->add_flag("--once", options->once,
                     "Print it once and end, as where standard output is no terminal");
   command->add_option("--root", options->root, "A captured machine, as for headroom check --root")

@@ -8,6 +8,7 @@
 #include "base/document.h"
 #include "cli/commands.h"
 #include "cli/deploy_order.h"
+#include "cli/number_between.h"
 #include "machine/output_files.h"
 #include "machine/program.h"
 #include "report/deploy_report.h"
@@ -52,12 +53,22 @@ Status write_change(const machine::OutputFile& output, const tune::TuneReport& r
                                            tune::to_toml(report.changes));
 }
 
+// What is read and tuned: none of it is the place for the change that was found.
+std::vector<std::string> files_of(const service::DeployOrder& order, const std::string& typed) {
+  std::vector<std::string> files = {typed};
+  for (const deploy::FileChange& change : order.spec.changes) files.push_back(change.file);
+  for (const deploy::TuneSetting& setting : order.spec.tune) {
+    if (!setting.file.empty()) files.push_back(setting.file);
+  }
+  return files;
+}
+
 int run_tune(const TuneCommand& command, const Context& context) {
   auto order = read_order_or_interrupted(command.file, true, context);
   if (!order) return print_error(context, order.error(), exit_usage);
   const machine::OutputFile output{"--output", command.output};
   machine::InputFiles inputs;
-  inputs.files = {command.file};
+  inputs.files = files_of(*order, command.file);
   for (const Status& fits :
        {machine::check_names({output}, inputs), machine::check_places({output})}) {
     if (!fits) return print_error(context, fits.error(), exit_usage);
@@ -83,7 +94,9 @@ int run_tune(const TuneCommand& command, const Context& context) {
 
 CLI::Option* add_figure(CLI::App& command, const std::string& name, std::optional<double>& value,
                         const std::string& about, const std::string& unit) {
-  return command.add_option(name, value, about)->check(CLI::Range(1e-9, 1e12))->type_name(unit);
+  return command.add_option(name, value, about)
+      ->check(number_between(1e-9, 1e12, ""))
+      ->type_name(unit);
 }
 
 void add_worth(CLI::App& command, tune::WorthQuestion& worth) {

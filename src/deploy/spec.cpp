@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "deploy/spec.h"
 
+#include <cmath>
+
 #include "base/document.h"
 #include "base/document_reader.h"
 #include "deploy/spec_checks.h"
@@ -77,8 +79,9 @@ std::vector<FileChange> read_changes(TableReader& root, const ServiceName& servi
   return changes;
 }
 
-// A value as the file writes it: 4 and "4" are one.
+// A value as the file writes it: 4 and "4" are one. Empty, which is refused: nan and inf.
 std::string value_text(const Json& value) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) return "";
   return value.is_string() ? value.get<std::string>()
                            : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -35,6 +35,13 @@ bool is_variable(const std::string& name) {
          (name.front() < '0' || name.front() > '9');
 }
 
+// Of workers, threads or the items of a batch.
+bool is_count(const std::string& value) {
+  constexpr std::uint64_t most = 1000000;
+  const auto count = parse_u64(value);
+  return count && *count > 0 && *count <= most;
+}
+
 // What may stand in front of the '=' of a plain configuration file.
 bool is_key_name(const std::string& name) {
   return !name.empty() && !has_control(name) && name.find_first_of("=#;[ ") == std::string::npos;
@@ -250,6 +257,9 @@ void check_tune(TableReader& table, const TuneSetting& setting,
   constexpr std::size_t most_values = 64;
   if (values.empty() || values.size() > most_values || bad)
     table.wrong("values", "from 1 to 64 numbers or short texts to try, from little to much");
+  const bool counts = setting.role != TuneSetting::Role::none;
+  if (counts && !std::all_of(values.begin(), values.end(), is_count))
+    table.wrong("values", "whole numbers from 1 to 1000000, since role says what they count");
   const std::set<std::string> different(values.begin(), values.end());
   if (different.size() != values.size()) table.wrong("values", "values that differ");
   for (const TuneSetting& other : earlier) {

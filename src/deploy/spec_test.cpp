@@ -50,7 +50,7 @@ TEST(ServiceSpec, what_may_be_tuned_needs_no_change) {
       start +
           "[[tune]]\nname = \"WORKERS\"\nvalues = [1, \"2\", 0.5, true]\n"
           "[[tune]]\nname = \"--threads\"\nas = \"option\"\nfile = \"a.service\"\nvalues = "
-          "[\"x\"]\nrole = \"threads\"\n" +
+          "[\"4\"]\nrole = \"threads\"\n" +
           end,
       "ml.toml");
   ASSERT_TRUE(spec) << spec.error().message;
@@ -59,6 +59,16 @@ TEST(ServiceSpec, what_may_be_tuned_needs_no_change) {
   EXPECT_EQ(spec->tune[0].as, TuneSetting::As::environment);
   EXPECT_EQ(spec->tune[1].role, TuneSetting::Role::threads);
   EXPECT_THAT(error_of(start + "[[tune]]\nname = \"A\"\n" + end), HasSubstr("tune[0].values"));
+  for (const char* values : {"[nan, 1]", "[1, inf]"}) {
+    EXPECT_THAT(error_of(start + "[[tune]]\nname = \"A\"\nvalues = " + values + "\n" + end),
+                HasSubstr("tune[0].values"));
+  }
+  for (const char* values : {"[0]", "[-1, 2]", "[1.5]", "[1e308]", "[\"auto\"]"}) {
+    EXPECT_THAT(error_of(start + "[[tune]]\nname = \"A\"\nrole = \"workers\"\nvalues = " +
+                         values + "\n" + end),
+                HasSubstr("whole numbers"))
+        << values;
+  }
   EXPECT_THAT(error_of(start + end), HasSubstr("change"));
 }
 

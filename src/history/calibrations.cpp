@@ -2,6 +2,7 @@
 #include "history/calibrations.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <utility>
@@ -23,6 +24,9 @@ Status check_owner(const std::string& path) {
   struct stat found {};
   if (::stat(path.c_str(), &found) != 0)
     return errno == ENOENT ? Status(Done{}) : machine::os_error(errno, "looking at " + path);
+  if (!S_ISREG(found.st_mode))
+    return Error{Errc::unsupported, path + ": expected a file, found something else there",
+                 "mv " + path + " " + path + ".old"};
   if (found.st_uid != machine::user_id())
     return Error{Errc::no_permission,
                  path + ": expected a file of this user, found one of another user", "rm " + path};
@@ -43,7 +47,19 @@ Result<Calibrations> read_calibrations(const std::string& path) {
   if (!text) return text.error();
   auto calibrations = estimate::parse_calibrations(*text);
   if (calibrations) return calibrations;
-  return std::move(calibrations).error().in(path);
+  Error error = std::move(calibrations).error().in(path);
+  if (error.code == Errc::unsupported) error.next = "mv " + path + " " + path + ".old";
+  return error;
+}
+
+Status can_keep_calibrations(const std::string& path) {
+  const auto found = read_calibrations(path);
+  if (!found && found.error().code != Errc::invalid) return found.error();
+  HEADROOM_CHECK(machine::make_private_folders_above(path));
+  const std::string folder = path.substr(0, path.rfind('/'));
+  if (::access(folder.c_str(), W_OK | X_OK) != 0)
+    return machine::os_error(errno, "writing in " + folder);
+  return Done{};
 }
 
 Status keep_calibration(const std::string& path, estimate::Calibration calibration) {

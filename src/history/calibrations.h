@@ -19,4 +19,8 @@ Result<estimate::Calibrations> read_calibrations(const std::string& path);
 // later one wins.
 Status keep_calibration(const std::string& path, estimate::Calibration calibration);
 
+// Whether keep_calibration() could do that, as far as it can be known beforehand. Makes the
+// folders.
+Status can_keep_calibrations(const std::string& path);
+
 }  // namespace headroom::history

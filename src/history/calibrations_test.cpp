@@ -66,10 +66,20 @@ TEST_F(CalibrationsFile, one_that_makes_no_sense_is_named_and_replaced) {
   EXPECT_TRUE(read_calibrations(path_));
 }
 
+TEST_F(CalibrationsFile, whether_one_can_be_kept_is_known_beforehand) {
+  EXPECT_TRUE(can_keep_calibrations(path_));
+  EXPECT_FALSE(fs::exists(path_));
+  write("{\"schema\": ");
+  EXPECT_TRUE(can_keep_calibrations(path_));  // It is replaced.
+  std::ofstream(folder_ + "/file") << "no folder";
+  EXPECT_FALSE(can_keep_calibrations(folder_ + "/file/calibration.json"));
+}
+
 TEST_F(CalibrationsFile, one_of_a_newer_version_stays) {
   const std::string newer = "{\"schema\": \"headroom.calibration/2\"}";
   write(newer);
-  EXPECT_FALSE(read_calibrations(path_));
+  EXPECT_EQ(read_calibrations(path_).error().next, "mv " + path_ + " " + path_ + ".old");
+  EXPECT_FALSE(can_keep_calibrations(path_));
   EXPECT_FALSE(keep_calibration(path_, small()));
   EXPECT_EQ(read(), newer);
 }
@@ -93,7 +103,8 @@ TEST_F(CalibrationsFile, one_of_another_user_is_not_believed) {
 
 TEST_F(CalibrationsFile, a_folder_in_its_place_is_said) {
   fs::create_directories(path_);
-  EXPECT_FALSE(read_calibrations(path_));
+  EXPECT_EQ(read_calibrations(path_).error().next, "mv " + path_ + " " + path_ + ".old");
+  EXPECT_FALSE(can_keep_calibrations(path_));
   EXPECT_FALSE(keep_calibration(path_, small()));
 }
 

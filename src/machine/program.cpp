@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "machine/program.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,31 +48,73 @@ class WaitedSignals {
   sigset_t before_{};
 };
 
-Result<pid_t> spawn(const std::vector<std::string>& argv, const sigset_t& mask, int output) {
+std::vector<char*> words_of(const std::vector<std::string>& argv) {
   std::vector<char*> words;
   for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
+  return words;
+}
+
+Result<pid_t> spawn(const std::vector<std::string>& argv, const sigset_t& mask) {
+  std::vector<char*> words = words_of(argv);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setsigmask(&attributes, &mask);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  int failure = 0;
-  if (output != keep_output)
-    failure = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   pid_t child = 0;
-  if (failure == 0)
-    failure = posix_spawnp(&child, words[0], &actions, &attributes, words.data(), environ);
-  posix_spawn_file_actions_destroy(&actions);
+  const int failure = posix_spawnp(&child, words[0], nullptr, &attributes, words.data(), environ);
   posix_spawnattr_destroy(&attributes);
   if (failure != 0) return os_error(failure, fmt::format("starting {}", argv[0]));
   return child;
 }
 
+// The child's way to another program: system calls alone.
+struct Bound {
+  char* const* words;
+  const sigset_t* mask;
+  int output;
+  int report;  // Of the errno, where there is no way.
+  pid_t parent;
+};
+
+[[noreturn]] void become(const Bound& bound) {
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != bound.parent) ::_exit(1);  // It was gone before that.
+  pthread_sigmask(SIG_SETMASK, bound.mask, nullptr);
+  if (::dup2(bound.output, STDOUT_FILENO) >= 0) ::execvp(bound.words[0], bound.words);
+  const int failure = errno;
+  while (::write(bound.report, &failure, sizeof failure) < 0 && errno == EINTR) {
+  }
+  ::_exit(1);
+}
+
+// A child that ends with us, which posix_spawn(3) has no word for.
+Result<pid_t> fork_bound(const std::vector<std::string>& argv, const sigset_t& mask, int output) {
+  const std::vector<char*> words = words_of(argv);
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return os_error(errno, "making a pipe");
+  const Descriptor reading(ends[0]);
+  Descriptor writing(ends[1]);
+  const Bound bound{words.data(), &mask, output, writing.get(), ::getpid()};
+  const pid_t child = ::fork();
+  if (child < 0) return os_error(errno, fmt::format("starting {}", argv[0]));
+  if (child == 0) become(bound);
+  writing = Descriptor();
+  int failure = 0;
+  ssize_t count = 0;
+  do {
+    count = ::read(reading.get(), &failure, sizeof failure);
+  } while (count < 0 && errno == EINTR);
+  if (count != static_cast<ssize_t>(sizeof failure)) return child;
+  ::waitpid(child, nullptr, 0);
+  return os_error(failure, fmt::format("starting {}", argv[0]));
+}
+
 Result<int> run_and_wait(const std::vector<std::string>& argv, int output) {
   const WaitedSignals signals;
-  HEADROOM_TRY(const pid_t child, spawn(argv, signals.before(), output));
+  HEADROOM_TRY(const pid_t child, output == keep_output
+                                      ? spawn(argv, signals.before())
+                                      : fork_bound(argv, signals.before(), output));
   for (;;) {
     int status = 0;
     const pid_t ended = ::waitpid(child, &status, WNOHANG);

@@ -2,8 +2,10 @@
 #include "machine/program.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <thread>
 
@@ -36,6 +38,33 @@ TEST(Program, what_it_says_is_kept_whole_with_its_exit_status) {
   EXPECT_EQ(answer->status, 3);
   EXPECT_EQ(answer->output.size(), 588895U);  // More than a pipe holds.
   EXPECT_TRUE(answer->output.ends_with("99999\n100000\n"));
+}
+
+TEST(Program, one_that_is_asked_ends_with_us_whatever_ends_us) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  const pid_t asking = ::fork();
+  if (asking == 0) {
+    ::dup2(ends[1], STDERR_FILENO);
+    ::close(ends[0]);
+    ::close(ends[1]);
+    (void)ask_program({"sh", "-c", "echo here >&2; exec sleep 600"});
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::array<char, 16> said{};
+  ASSERT_EQ(::read(ends[0], said.data(), said.size()), 5);  // It runs.
+  ::kill(asking, SIGKILL);
+  ::waitpid(asking, nullptr, 0);
+  EXPECT_EQ(::read(ends[0], said.data(), said.size()), 0);  // Nobody has the other end.
+  ::close(ends[0]);
+}
+
+TEST(Program, one_that_is_asked_and_is_not_there_is_named) {
+  const auto answer = ask_program({"/no/such/program"});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Errc::not_found);
+  EXPECT_NE(answer.error().message.find("/no/such/program"), std::string::npos);
 }
 
 TEST(Program, our_folder_is_where_the_test_program_is) {

@@ -126,6 +126,35 @@ class Time(unittest.TestCase):
         for threads in ("3", "7"):
             self.assertIsNotNone(self.plan(OMP_NUM_THREADS=threads)["time"])
 
+    def test_threads_are_counted_as_openmp_counts_them(self):
+        self.calibrate(OMP_NUM_THREADS="7")
+        for said in ("7,2", " 7 "):
+            self.assertIsNotNone(self.plan(OMP_NUM_THREADS=said)["time"])
+        self.assert_unknown("a run would have 1", OMP_NUM_THREADS="1,7")
+        self.assert_unknown("a run would have 2", OMP_NUM_THREADS="7", OMP_THREAD_LIMIT="2")
+
+    def test_a_gpu_has_no_seconds_of_the_processor(self):
+        self.calibrate()
+        plan = self.plan("--gpu", "RX 7900 XTX")
+        self.assertIsNone(plan["time"])
+        self.assertIn("GPU", plan["missing"]["/time"])
+
+    def test_a_kill_leaves_no_trainer(self):
+        (self.folder / "hangs").touch()
+        process = subprocess.Popen([self.folder / "headroom", "test", "--calibrate"], cwd=self.folder, text=True,
+                                   env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while "started" not in process.stderr.readline():
+            pass
+        process.kill()
+        process.communicate(timeout=LIMIT_S)  # Returns when nobody has the other ends of the pipes.
+
+    def test_what_cannot_be_kept_is_said_before_it_is_measured(self):
+        self.file.mkdir(parents=True)
+        done = self.headroom("test", "--calibrate")
+        self.assertEqual(done.returncode, 3)
+        self.assertNotIn("measuring", done.stderr)
+        self.assertIn(f"next: mv {self.file} {self.file}.old", done.stderr)
+
     def test_another_device_or_engine_is_not_used(self):
         self.calibrate()
         good = json.loads(self.file.read_text())
