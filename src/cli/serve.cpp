@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/document.h"
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/machine_watch.h"
 #include "cli/number_between.h"

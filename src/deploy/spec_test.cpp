@@ -64,8 +64,8 @@ TEST(ServiceSpec, what_may_be_tuned_needs_no_change) {
                 HasSubstr("tune[0].values"));
   }
   for (const char* values : {"[0]", "[-1, 2]", "[1.5]", "[1e308]", "[\"auto\"]"}) {
-    EXPECT_THAT(error_of(start + "[[tune]]\nname = \"A\"\nrole = \"workers\"\nvalues = " +
-                         values + "\n" + end),
+    EXPECT_THAT(error_of(start + "[[tune]]\nname = \"A\"\nrole = \"workers\"\nvalues = " + values +
+                         "\n" + end),
                 HasSubstr("whole numbers"))
         << values;
   }
