@@ -137,13 +137,15 @@ int run_training(const TrainingOptions& options, const RankChoice& choice, const
   if (plan->fits == false) return refuse_plan(*plan, *loaded, options.job, context);
   if (const auto warning = warn_of_all(*plan, choice.ranks); warning && !options.quiet)
     print_error(context, *warning, exit_ok);
-  const report::JobTime time = find_job_time(*plan, *loaded, "/", context);
+  // Ranks share the processor that one trainer was measured on.
+  const report::JobTime time =
+      choice.ranks == 1 ? find_job_time(*plan, *loaded, "/", context) : report::JobTime{};
   if (!options.quiet) {
     context.printer.note(
-        fmt::format("planned peak {}{}{}", to_string(Bytes{plan->device_bytes}),
+        fmt::format("planned peak {}{}{}{}", to_string(Bytes{plan->device_bytes}),
                     plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : "",
-                    duration_of(time),
-                    choice.ranks > 1 ? fmt::format(", in each of {} ranks", choice.ranks) : ""));
+                    choice.ranks > 1 ? fmt::format(", in each of {} ranks", choice.ranks) : "",
+                    duration_of(time)));
   }
   const auto ended = start_trainer(options, choice);
   if (!ended) return print_error(context, ended.error(), exit_could_not_look);
