@@ -109,8 +109,11 @@ void explain_outside(const facts::Gpu& gpu, const Holders& holders, Finding& fin
     finding.fix.push_back(sentence(
         fmt::format("on the host: ps -o pid,user,unit,args -p {}   (these are the host's PIDs)",
                     join(holders.pids, ","))));
-    finding.fix.push_back(sentence_with("On the host: stop that service, or end the process",
-                                        "kill " + join(holders.pids, " ")));
+    finding.fix.push_back(
+        sentence_with("On the host, only if nobody needs what it computes (what it "
+                      "has not saved is lost): stop its service (systemctl stop "
+                      "UNIT) or its container, or end the process",
+                      "kill " + join(holders.pids, " ")));
   } else {
     finding.fix.push_back(
         on_the_host(command("sudo fuser -v /dev/kfd /dev/dri/renderD" +

@@ -152,7 +152,7 @@ std::string environment_text(const std::string& name, const facts::Facts& facts,
   }
   text += "\n" + style.bold(tally(judged)) + "\n" + left_alone(judged, style);
   const auto lines = findings::clean_lines(judged);
-  if (lines.empty()) return fit(text + "You can delete these settings.\n", style.width);
+  if (lines.empty()) return fit(text + "You can delete the settings named above.\n", style.width);
   text += "What to keep:\n\n";
   for (const std::string& line : lines) text += "    " + keep_whole(printable(line)) + "\n";
   return fit(text, style.width);

@@ -23,9 +23,13 @@ std::vector<HostStep> plan_for_host(const ReclaimSubject& subject, const facts::
   if (!pids.empty()) {
     steps.push_back({"See which processes they are. These are the host's PIDs.",
                      {fmt::format("ps -o pid,user,unit,lstart,args -p {}", join(pids, ","))}});
-    steps.push_back({"Ask them to end, either with headroom, which waits and measures, or by hand.",
-                     {fmt::format("{} --pid {} --apply", reclaim, join(pids, " --pid ")),
-                      "sudo kill " + join(pids, " ")}});
+    const std::string ours = fmt::format("{} --pid {}", reclaim, join(pids, " --pid "));
+    steps.push_back(
+        {"If nobody needs what they compute (what they have not saved is lost): stop the unit that "
+         "ps names (sudo systemctl stop UNIT), or the container (docker stop NAME). Without "
+         "either, ask them to end: with headroom, which first shows what it would do, then waits "
+         "and measures, or by hand.",
+         {ours, ours + " --apply", "sudo kill " + join(pids, " ")}});
     steps.push_back(
         {"A process that ps does not show is dead, and the compute driver has not released it. "
          "Wait half a minute, then",
