@@ -16,8 +16,8 @@ namespace headroom::machine {
 // at a time.
 Result<int> run_program(const std::vector<std::string>& argv);
 
-// The same, with what it writes to its standard output kept from ours. Nobody else hears of that, so
-// if we end first, whatever ends us, the program gets a SIGTERM (PR_SET_PDEATHSIG, prctl(2)).
+// The same, with what it writes to its standard output kept from ours. Nobody else hears of that,
+// so if we end first, whatever ends us, the program gets a SIGTERM (PR_SET_PDEATHSIG, prctl(2)).
 struct ProgramAnswer {
   int status = 0;
   std::string output;
