@@ -199,6 +199,16 @@ class HeadroomStep {
   bool first_step_ = true;
 };
 
+// What a part of a step does, on a tape that nobody reads.
+Work work_of(void (HeadroomStep::*part)(), const Job& job, const ModelConfig& model) {
+  Work work;
+  Recorder recorder;
+  Tape tape(recorder);
+  HeadroomStep step(tape, job, model, &work);
+  (step.*part)();
+  return work;
+}
+
 }  // namespace
 
 Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_t steps) {
@@ -220,27 +230,15 @@ Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_
 }
 
 Work work_of_micro_batch(const Job& job, const ModelConfig& model) {
-  Work work;
-  Recorder recorder;
-  Tape tape(recorder);
-  HeadroomStep(tape, job, model, &work).run_micro_batch();
-  return work;
+  return work_of(&HeadroomStep::run_micro_batch, job, model);
 }
 
 Work work_of_evaluation(const Job& job, const ModelConfig& model) {
-  Work work;
-  Recorder recorder;
-  Tape tape(recorder);
-  HeadroomStep(tape, job, model, &work).run_evaluation();
-  return work;
+  return work_of(&HeadroomStep::run_evaluation, job, model);
 }
 
 Work work_of_optimizer(const Job& job, const ModelConfig& model) {
-  Work work;
-  Recorder recorder;
-  Tape tape(recorder);
-  HeadroomStep(tape, job, model, &work).run_optimizer();
-  return work;
+  return work_of(&HeadroomStep::run_optimizer, job, model);
 }
 
 }  // namespace headroom::estimate

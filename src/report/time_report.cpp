@@ -155,8 +155,7 @@ std::string calibration_to_text(const Calibration& calibration, const std::strin
   if (calibration.waited_share > worth_saying)
     text += fmt::format(
         "Other programs kept its threads waiting {:.0f} % of the time. That was subtracted, but "
-        "what "
-        "they did to caches and memory was not: calibrate again when they have ended.\n",
+        "what they did to caches and memory was not: calibrate again when they have ended.\n",
         100 * calibration.waited_share);
   text += fmt::format("Saved in {}.\n\n", printable(path)) +
           next_line(next, "says how long a job of [engine] kind = \"headroom\" takes", style);

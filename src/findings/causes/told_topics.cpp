@@ -169,8 +169,7 @@ bool may_be_guessed(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   if (subject.scene.is_foreign() || log.seen("said-to-do-no-harm")) return false;
   if (!tells_of_trouble(log) || is_healthy(subject)) return false;
-  // Hearsay of a failure that its author has yet to look up.
-  if (log.seen("no-log-told") && log.first_with(Role::failure) == nullptr) return false;
+  if (is_hearsay(log)) return false;
   const bool looks_healthy =
       std::any_of(log.all().begin(), log.all().end(), [](const Observation& one) {
         const auto role = one.signature->role;
@@ -180,6 +179,10 @@ bool may_be_guessed(const LogSubject& subject) {
 }
 
 }  // namespace
+
+bool is_hearsay(const logs::Observations& log) {
+  return log.seen("no-log-told") && log.first_with(Role::failure) == nullptr;
+}
 
 bool tells_of_trouble(const logs::Observations& log) {
   const std::set<Line> harmless =

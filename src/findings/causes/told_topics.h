@@ -36,4 +36,7 @@ struct ToldTopic {
 // the work is healthy or another vendor's.
 std::optional<ToldTopic> told_topic(const LogSubject& subject);
 
+// Whether a person tells of a failure whose log is yet to be looked up, and nothing shows it.
+bool is_hearsay(const logs::Observations& log);
+
 }  // namespace headroom::findings
