@@ -131,7 +131,9 @@ int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans,
   } else {
     const auto detail = typed.verbose ? report::PlanDetail::verbose : report::PlanDetail::brief;
     for (std::size_t i = 0; i < shown.size(); ++i) {
-      context.printer.print((i == 0 ? "" : "\n") + report::to_text(shown[i].plan, detail, style));
+      const plan::ReclaimPlan* before = i == 0 ? nullptr : &shown[i - 1].plan;
+      context.printer.print((i == 0 ? "" : "\n") +
+                            report::to_text(shown[i].plan, detail, style, before));
     }
   }
   return enough ? exit_ok : exit_findings;

@@ -158,6 +158,8 @@ TEST(UsageErrors, numbers_and_pairs_are_told_in_our_own_words) {
   const Error nothing = Program().error_of({"prog", "work", "job", "--size"});
   EXPECT_EQ(nothing.message, "work: --size: expected a value (SIZE|auto), found nothing");
   EXPECT_EQ(nothing.next, "prog work --help");
+  const Error swallowed = Program().error_of({"prog", "work", "--size", "--mode"});
+  EXPECT_EQ(swallowed.message, "work: expected a value behind --size, found the option --mode");
   Program pair;
   CLI::App* work = pair.app.get_subcommand("work");
   work->get_option("--size")->excludes(work->get_option("--mode"));

@@ -157,6 +157,24 @@ std::optional<Error> wrong_value(const std::string& front, const CLI::App& comma
   return std::nullopt;
 }
 
+// An option whose value was forgotten: the parser took the option behind it for the value.
+std::optional<Error> forgotten_value(const std::string& front, const CLI::App& command,
+                                     const std::string& help) {
+  const Words known = names_of(describe(command));
+  for (const CLI::Option* option : command.get_options()) {
+    for (const std::string& found : option->results()) {
+      const bool is_option =
+          found.starts_with("--") && std::find(known.begin(), known.end(), found) != known.end();
+      if (!is_option || option->get_items_expected_max() == 0) continue;
+      return Error{Errc::invalid,
+                   fmt::format("{}expected a value behind {}, found the option {}", front,
+                               option->get_name(), found),
+                   help};
+    }
+  }
+  return std::nullopt;
+}
+
 // How often an option was typed, or how many values stand behind it, in this program's words: the
 // option that has the wrong number. Requires: the parser refused a number.
 std::optional<Error> wrong_count(const std::string& front, const CLI::App& command,
@@ -229,12 +247,13 @@ Error make_usage_error(const CLI::App& app, const CLI::ParseError& problem, cons
   const CLI::App& command = typed_command(app);
   const bool needs_command = &command == &app && !commands_of(app).empty();
   if (needs_command) return no_command(app, rest, words);
-  if (!rest.empty()) return one_too_many(app, command, rest.front(), words);
   const std::string front = in_front(app, command);
-  const bool is_refused = dynamic_cast<const CLI::ValidationError*>(&problem) != nullptr;
-  if (auto wrong = is_refused ? wrong_value(front, command, words) : std::nullopt) return *wrong;
   const std::string help =
       app.get_name() + (front.empty() ? "" : " " + command.get_name()) + " --help";
+  if (auto wrong = forgotten_value(front, command, help)) return *std::move(wrong);
+  if (!rest.empty()) return one_too_many(app, command, rest.front(), words);
+  const bool is_refused = dynamic_cast<const CLI::ValidationError*>(&problem) != nullptr;
+  if (auto wrong = is_refused ? wrong_value(front, command, words) : std::nullopt) return *wrong;
   const bool is_number = dynamic_cast<const CLI::ArgumentMismatch*>(&problem) != nullptr;
   const std::string said = problem.what();
   const bool is_pair = dynamic_cast<const CLI::ExcludesError*>(&problem) != nullptr ||

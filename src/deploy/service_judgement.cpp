@@ -289,7 +289,11 @@ class Judge {
       // What others extend is no service by itself.
       if (!service.settings.image) return std::nullopt;
       remark.says = "The file sets none, and the image may have none";
-      remark.advice = "add one that makes it do a little of its real work";
+      remark.advice = fmt::format("add one that makes it do a little of its real work: {}",
+                                  service.kind == FileKind::quadlet
+                                      ? "HealthCmd=curl -fsS http://127.0.0.1:PORT/PATH"
+                                      : "healthcheck: { test: [\"CMD\", \"curl\", \"-fsS\", "
+                                        "\"http://127.0.0.1:PORT/PATH\"] }");
       return remark;
     }
     if (RE2::PartialMatch(*service.health, only_alive)) {

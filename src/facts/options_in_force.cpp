@@ -30,6 +30,17 @@ bool same_value(std::string_view a, std::string_view b) {
   return plain(a) == plain(b);
 }
 
+bool is_in_initramfs(const MachineFacts& machine, const ModuleOption& option) {
+  const InitramfsCopy* copy = machine.initramfs_copy(option.source.path);
+  if (copy == nullptr) return false;
+  const ModuleOption* last = nullptr;
+  const std::vector<ModuleOption> set_there = parse_modprobe(copy->text);
+  for (const ModuleOption& set : set_there) {
+    if (set.module == option.module && set.key == option.key) last = &set;
+  }
+  return last != nullptr && same_value(last->value, option.value);
+}
+
 std::vector<const ModuleOption*> options_not_in_force(const Facts& facts) {
   const MachineFacts& machine = facts.machine;
   std::vector<const ModuleOption*> found;

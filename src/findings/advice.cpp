@@ -149,7 +149,7 @@ class ParameterSteps {
       Step rebuild = initramfs_command(family_);
       // One change of one file is one step with its command.
       if (steps_.size() == 1 && !steps_.front().is_command()) {
-        steps_.front().text += " and rebuild the initramfs";
+        steps_.front().text += ", and rebuild the initramfs";
         steps_.front().run = rebuild.text;
       } else {
         add(std::move(rebuild));

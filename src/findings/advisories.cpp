@@ -146,9 +146,14 @@ std::vector<Step> steps_of(const Advisory& advisory, const Subject& subject) {
   const KernelPackage package = kernel_package(*fix, subject.facts.machine);
   if (package.name.empty()) return steps;
   steps.front() = sentence_with(
-      fmt::format("Install the kernel {} or later, at any point before the reboot{}", package.since,
-                  advisory.price.empty() ? "" : fmt::format(" ({})", advisory.price)),
+      fmt::format("Install the kernel {} or later, at any point before the reboot", package.since),
       "sudo apt install " + package.name);
+  if (!advisory.price.empty()) {
+    steps.insert(
+        steps.begin() + 1,
+        sentence_with(fmt::format("See which ROCm your PyTorch was built for ({})", advisory.price),
+                      "python3 -c 'import torch; print(torch.version.hip)'"));
+  }
   return steps;
 }
 

@@ -56,12 +56,16 @@ std::vector<Finding> find(const Subject& subject) {
     finding.fix = suitability->install;
     if (community && suitability->override) {
       const OverrideAdvice& other = *suitability->override;
-      finding.fix.push_back(
-          sentence(fmt::format("With PyTorch's own wheels, which do not include it, set "
-                               "HSA_OVERRIDE_GFX_VERSION={} (risk: {}): {}",
-                               other.value, to_string(other.risk), other.why)));
+      finding.fix.push_back(sentence_with(
+          fmt::format("With PyTorch's own wheels, which do not include it, run a near "
+                      "target's code (risk: {}; {})",
+                      to_string(other.risk), other.why),
+          "export HSA_OVERRIDE_GFX_VERSION=" + other.value));
     }
-    finding.fix.push_back(sentence("Then run this test; it decides, and must print True True:"));
+    finding.fix.push_back(
+        sentence("Then run this test; it decides, and must print True True (if it prints False, or "
+                 "dies, do not "
+                 "use this way: results would be wrong):"));
     finding.fix.push_back(suitability->decides);
     finding.next = lacks_stack(subject.facts) ? NextCommand::stack() : NextCommand::plan();
     findings.push_back(std::move(finding));

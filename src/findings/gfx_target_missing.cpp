@@ -46,9 +46,10 @@ Finding make(const Subject& subject, const facts::Gpu& gpu) {
     for (const auto& [value, judged] : target->overrides) {
       if (judged.risk == knowledge::Risk::dangerous || !carries_override(subject, value)) continue;
       finding.fix.push_back(
-          sentence(fmt::format("Or keep the wheel and run the code of a closely related target "
-                               "(risk: {1}): export HSA_OVERRIDE_GFX_VERSION={0}",
-                               value, to_string(judged.risk))));
+          sentence_with(fmt::format("Or keep the wheel and run the code of a closely related "
+                                    "target (risk: {})",
+                                    to_string(judged.risk)),
+                        "export HSA_OVERRIDE_GFX_VERSION=" + value));
     }
   }
   finding.next = NextCommand::stack();

@@ -70,11 +70,6 @@ std::string explain(const Copy& copy, const facts::ModuleOption& option) {
                      image);
 }
 
-// Whether the image is as it should be and need not be built again.
-bool is_up_to_date(const Copy& copy, const facts::ModuleOption& option) {
-  return copy.sets && facts::same_value(copy.sets->value, option.value);
-}
-
 Evidence show_copy(const Copy& copy) {
   if (copy.absent) return {copy.of->image, 0, copy.of->file + " is not in it", "the initramfs"};
   if (!copy.sets)
@@ -87,7 +82,7 @@ Finding make(const facts::MachineFacts& machine, const facts::ModuleOption& opti
              const facts::Text& in_force) {
   const std::string name = option.module + "." + option.key;
   const Copy copy = find_copy(machine, option);
-  const bool up_to_date = is_up_to_date(copy, option);
+  const bool up_to_date = facts::is_in_initramfs(machine, option);
   Finding finding;
   finding.id = "option-not-in-force";
   finding.severity = Severity::warning;
@@ -98,8 +93,8 @@ Finding make(const facts::MachineFacts& machine, const facts::ModuleOption& opti
   finding.evidence = {{option.source.path, option.source.line, option.source.text, "what is set"},
                       show(in_force, "what is in force")};
   if (copy.known()) finding.evidence.push_back(show_copy(copy));
-  finding.fix = is_up_to_date(copy, option) ? std::vector<Step>{reboot(), look("headroom check")}
-                                            : steps_to_rebuild_initramfs(machine);
+  finding.fix = up_to_date ? std::vector<Step>{reboot(), look("headroom check")}
+                           : steps_to_rebuild_initramfs(machine);
   finding.next = NextCommand::fix("option-not-in-force");
   return finding;
 }

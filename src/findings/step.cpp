@@ -43,8 +43,10 @@ void explain_first(std::string text, std::vector<Step>& steps) {
   if (!steps.empty() && steps.front().is_command()) {
     Step& first = steps.front();
     first = {Step::Kind::sentence, std::move(text), std::move(first.remark), std::move(first.text)};
+  } else if (!steps.empty()) {
+    steps.front().text.insert(0, text + ". ");
   } else {
-    steps.insert(steps.begin(), sentence(std::move(text)));
+    steps.push_back(sentence(std::move(text)));
   }
 }
 

@@ -38,7 +38,7 @@ Step reboot();
 
 // Puts a step before the reboot, which comes last, and before what is only looked at.
 void insert_before_reboot(Step step, std::vector<Step>& steps);
-// Says in words what the first step is for: it becomes one step with its command, if it is one.
+// Says in words what the first step is for, in one step with its command or its sentence.
 void explain_first(std::string text, std::vector<Step>& steps);
 
 // The same step, for a reader inside a container: a command becomes a sentence that says where to

@@ -73,7 +73,7 @@ TEST(Step, what_the_first_is_for_stands_above_its_command) {
   EXPECT_EQ(steps[0].whole(), "Raise it: edit   (as root)");
   steps = {sentence("Edit it.")};
   explain_first("Raise it", steps);
-  EXPECT_THAT(texts_of(steps), ElementsAre("Raise it", "Edit it."));
+  EXPECT_THAT(texts_of(steps), ElementsAre("Raise it. Edit it."));
 }
 
 TEST(Step, what_only_shows_something_says_so) {

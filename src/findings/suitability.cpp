@@ -46,10 +46,10 @@ void name_ways_without_rocm(const facts::MachineFacts& machine, Suitability& sui
   suitability.instead.push_back(
       sentence("the CPU: the service's CPU image or CPU device (PyTorch: the +cpu wheel), with one "
                "thread per core"));
-  suitability.instead.push_back(
-      sentence_with("Vulkan, which needs no ROCm: llama.cpp and whisper.cpp built with "
-                    "-DGGML_VULKAN=ON, or a build of ncnn",
-                    step_to_vulkan(machine).text));
+  suitability.instead.push_back(sentence_with(
+      "Vulkan, which needs no ROCm, where the program has it: llama.cpp and whisper.cpp built with "
+      "-DGGML_VULKAN=ON, or a build of ncnn",
+      step_to_vulkan(machine).text));
 }
 
 void name_alternatives(const Subject& subject, const facts::Gpu& gpu, Suitability& s) {

@@ -3,6 +3,8 @@
 // fragmentation: nothing inside the new job can help, only the holder can.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/shell_quote.h"
 #include "base/text.h"
 #include "facts/cgroup.h"
@@ -101,19 +103,43 @@ Holders sum_up(const facts::Gpu& gpu, const MemoryUse& use, bool one_of_many, Fi
   return holders;
 }
 
-void explain_outside(const facts::Gpu& gpu, const Holders& holders, Finding& finding) {
+// Of all GPUs that are crowded: the host's steps are then the same for each of them, and are said
+// once.
+std::vector<std::string> outside_pids(const facts::Facts& facts) {
+  std::vector<std::string> pids;
+  for (const facts::Gpu& gpu : facts.gpus) {
+    const auto use = memory_use(gpu);
+    if (!use || share(*use->used, use->capacity) < crowded_share) continue;
+    for (const facts::Holder& holder : gpu.holders) {
+      const std::string pid = std::to_string(holder.pid);
+      const bool known = std::find(pids.begin(), pids.end(), pid) != pids.end();
+      if (!holder.visible && !known && matters(holder, on_gtt(gpu), *use)) pids.push_back(pid);
+    }
+  }
+  return pids;
+}
+
+Step end_outside(const std::vector<std::string>& pids) {
+  const bool one = pids.size() == 1;
+  return sentence_with(
+      fmt::format("On the host, only if nobody needs what {} (what {} not saved is lost): stop {} "
+                  "service (systemctl stop UNIT) or {} container, or end the process{}",
+                  one ? "it computes" : "they compute", one ? "it has" : "they have",
+                  one ? "its" : "their", one ? "its" : "their", one ? "" : "es"),
+      "kill " + join(pids, " "));
+}
+
+void explain_outside(const facts::Facts& facts, const facts::Gpu& gpu, const Holders& holders,
+                     Finding& finding) {
   finding.reasons.emplace_back(
       "The holders run outside this container, and its /proc does not show them. Looking for "
       "processes or killing python from in here changes nothing.");
   if (!holders.pids.empty()) {
-    finding.fix.push_back(sentence(
-        fmt::format("on the host: ps -o pid,user,unit,args -p {}   (these are the host's PIDs)",
-                    join(holders.pids, ","))));
+    const auto pids = outside_pids(facts);
     finding.fix.push_back(
-        sentence_with("On the host, only if nobody needs what it computes (what it "
-                      "has not saved is lost): stop its service (systemctl stop "
-                      "UNIT) or its container, or end the process",
-                      "kill " + join(holders.pids, " ")));
+        sentence_with("On the host, see which processes they are (these are the host's PIDs)",
+                      "ps -o pid,user,unit,args -p " + join(pids, ",")));
+    finding.fix.push_back(end_outside(pids));
   } else {
     finding.fix.push_back(
         on_the_host(command("sudo fuser -v /dev/kfd /dev/dri/renderD" +
@@ -192,7 +218,7 @@ std::vector<Finding> find(const Subject& subject) {
         "in use before a new job starts, so no allocator setting can give it back."};
     if (facts.machine.in_container() &&
         holders.inside < holders.outside + Bytes{use->used->value / 2}) {
-      explain_outside(gpu, holders, finding);
+      explain_outside(facts, gpu, holders, finding);
     }
     finding.fix.insert(finding.fix.end(), holders.fixes.begin(), holders.fixes.end());
     if (finding.fix.empty()) {

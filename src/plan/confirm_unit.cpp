@@ -127,6 +127,7 @@ void add_confirm_unit(Change& change, const facts::BootSetup& boot, const FixOpt
     Step step;
     step.kind = StepKind::by_hand;
     step.what = "Reboot, then check the result";
+    step.why = "It compares the limits with those predicted above.";
     step.action = Instruction{std::string(confirm_by_hand)};
     change.steps.push_back(std::move(step));
     return;

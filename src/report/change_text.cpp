@@ -16,6 +16,10 @@ namespace {
 using plan::BootFallback;
 using plan::Change;
 
+bool is_instruction(const plan::Step& step) {
+  return std::holds_alternative<plan::Instruction>(step.action);
+}
+
 bool needs_root(const Change& change) {
   const auto needs = [](const plan::Step& step) { return step.needs_root; };
   return std::any_of(change.steps.begin(), change.steps.end(), needs);
@@ -23,6 +27,12 @@ bool needs_root(const Change& change) {
 
 std::string heading(std::string_view title, std::string_view more, const Style& style) {
   return "\n" + style.bold(title) + (more.empty() ? "" : fmt::format("  ({})", more)) + "\n";
+}
+
+// Of a change that headroom makes, a step that it leaves to a person.
+plan::Step marked_as_yours(plan::Step step) {
+  step.what += "   (yours, by hand)";
+  return step;
 }
 
 // By a person, where the change is nothing else.
@@ -34,7 +44,8 @@ std::string steps_remark(const Change& change) {
   const std::string count =
       fmt::format("{} step{}", change.steps.size(), change.steps.size() == 1 ? "" : "s");
   if (is_by_hand(change)) return count + ", by hand";
-  return needs_root(change) ? count + ", as root" : count + ", as yourself";
+  const std::string who = needs_root(change) ? count + ", as root" : count + ", as yourself";
+  return plan::has_instruction(change) ? who + "; those marked as yours are left to you" : who;
 }
 
 // What confirm needs where no step of a change is headroom's own.
@@ -52,7 +63,9 @@ std::string steps_text(const Change& change, const Style& style) {
   std::string text = heading(steps_title(change), steps_remark(change), style);
   std::size_t number = 0;
   for (const plan::Step& step : change.steps) {
-    text += (number > 0 ? "\n" : "") + step_text(step, number + 1, style);
+    const bool is_yours = is_instruction(step) && !is_by_hand(change);
+    text += (number > 0 ? "\n" : "") +
+            step_text(is_yours ? marked_as_yours(step) : step, number + 1, style);
     ++number;
   }
   if (is_by_hand(change)) return text + record_text(change, style);

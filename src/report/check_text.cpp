@@ -38,13 +38,21 @@ std::string titled_finding(const findings::Finding& finding, const Style& style)
 std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
   std::string text;
   std::vector<std::string> said;  // The same of several GPUs is said once.
+  std::vector<const std::vector<findings::Step>*> told;
   for (const findings::Finding& finding : diagnosis.findings) {
     const bool is_cause = diagnosis.cause && finding.claim && finding.id == diagnosis.cause->id;
     const bool again = std::find(said.begin(), said.end(), finding.title) != said.end();
     if (is_cause || again) continue;
     said.push_back(finding.title);
     text += "  " + titled_finding(finding, style);
-    if (is_among_steps(finding, diagnosis)) continue;
+    if (is_among_steps(finding, diagnosis) || finding.fix.empty()) continue;
+    const bool is_told = std::any_of(told.begin(), told.end(),
+                                     [&](const auto* steps) { return *steps == finding.fix; });
+    if (is_told) {
+      text += style.dim("      the steps above") + "\n";
+      continue;
+    }
+    told.push_back(&finding.fix);
     for (const findings::Step& step : finding.fix) {
       if (step.is_look()) continue;
       text += step.is_command() ? "      " + command_line(step) + "\n"
@@ -95,8 +103,11 @@ std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, co
   };
   std::string text;
   if (done_for_them(command)) {
-    text = titled("What to do by hand, instead of Next", diagnosis.cause->fix) +
-           titled("What to do by hand as well as Next", added_steps(diagnosis));
+    const std::vector<findings::Step> first = added_steps(diagnosis);
+    text = titled("What to do first: Next does not do it", first) +
+           titled(first.empty() ? "What to do by hand, instead of Next"
+                                : "What to do then by hand, instead of Next",
+                  diagnosis.cause->fix);
   } else if (!diagnosis.cause->fix.empty()) {
     text = titled("What to do", joined_steps(diagnosis));
   }

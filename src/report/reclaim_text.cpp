@@ -172,17 +172,42 @@ std::string describe_rungs(const plan::ReclaimPlan& plan, PlanDetail detail, con
   return text;
 }
 
-std::string describe_host(const plan::ReclaimPlan& plan, const Style& style) {
+bool same_host_steps(const plan::ReclaimPlan& plan, const plan::ReclaimPlan* before) {
+  return before != nullptr && before->for_host &&
+         std::equal(plan.host_steps.begin(), plan.host_steps.end(), before->host_steps.begin(),
+                    before->host_steps.end(),
+                    [](const auto& a, const auto& b) { return a.what == b.what; });
+}
+
+std::string commands_of(const plan::HostStep& step) {
+  std::string text;
+  for (const std::string& command : step.commands) {
+    text += "       " + keep_whole(printable(command)) + "\n";
+  }
+  return text;
+}
+
+std::string describe_host(const plan::ReclaimPlan& plan, const plan::ReclaimPlan* before,
+                          const Style& style) {
+  int number = 0;
+  if (same_host_steps(plan, before)) {
+    std::string text = "On the host, the steps above with this GPU's commands:\n";
+    for (const plan::HostStep& step : plan.host_steps) {
+      const std::string commands = commands_of(step);
+      const bool said =
+          step.commands == before->host_steps[static_cast<std::size_t>(number++)].commands;
+      if (!said)
+        text += fmt::format("  {}. ", number) +
+                commands.substr(std::min<std::size_t>(5, commands.size()));
+    }
+    return text;
+  }
   std::string text = fold(
       "This is a container. Processes outside it hold the memory, and the driver belongs to the "
       "host, so headroom does nothing from here. On the host:",
       "", style.width);
-  int number = 1;
   for (const plan::HostStep& step : plan.host_steps) {
-    text += fold(step.what, fmt::format("  {}. ", number++), style.width);
-    for (const std::string& command : step.commands) {
-      text += "       " + keep_whole(printable(command)) + "\n";
-    }
+    text += fold(step.what, fmt::format("  {}. ", ++number), style.width) + commands_of(step);
   }
   return text;
 }
@@ -281,12 +306,13 @@ std::string_view why_nothing(const plan::ReclaimPlan& plan) {
 
 }  // namespace
 
-std::string to_text(const plan::ReclaimPlan& plan, PlanDetail detail, const Style& style) {
+std::string to_text(const plan::ReclaimPlan& plan, PlanDetail detail, const Style& style,
+                    const plan::ReclaimPlan* before) {
   std::string text = heading(plan, style) + holders(plan, style);
   text += suspects(plan, style);
   for (const std::string& note : plan.notes) text += fold(printable(note), "  ", style.width);
   text += "\n";
-  if (plan.for_host) return fit(text + describe_host(plan, style), style.width);
+  if (plan.for_host) return fit(text + describe_host(plan, before, style), style.width);
   const bool enough = plan::is_enough(plan, plan.now);
   const auto refused = plan::refused_choices(plan);
   for (const plan::Spared& one : refused) {

@@ -16,8 +16,10 @@ enum class PlanDetail {
   applied,  // The rungs that are about to be taken.
 };
 
-// The plan: holders, who is chosen, and the rungs.
-std::string to_text(const plan::ReclaimPlan& plan, PlanDetail detail, const Style& style);
+// The plan: holders, who is chosen, and the rungs. `before`: the plan that stands above it, whose
+// sentences are not said again.
+std::string to_text(const plan::ReclaimPlan& plan, PlanDetail detail, const Style& style,
+                    const plan::ReclaimPlan* before = nullptr);
 // One rung that was taken, or why it was not.
 std::string to_text(const plan::RungDone& done, const Style& style);
 // What came of it all and what to type next.

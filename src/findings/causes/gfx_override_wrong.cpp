@@ -208,9 +208,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   for (const auto& [other, judged] : target->overrides) {
     if (judged.risk == Risk::dangerous || !knowledge::target_of_override(other)) continue;
     wrong.fix.push_back(
-        sentence(fmt::format("If the program has no code for {0}, use this value (risk: {2}): "
-                             "export HSA_OVERRIDE_GFX_VERSION={1}",
-                             forced->own, other, to_string(judged.risk))));
+        sentence_with(fmt::format("If the program has no code for {}, use this value (risk: {})",
+                                  forced->own, to_string(judged.risk)),
+                      "export HSA_OVERRIDE_GFX_VERSION=" + other));
   }
   wrong.fix.push_back(look("headroom check", "(lists every place where the variable is set)"));
   wrong.alternatives = {{"gfx-target-missing", 0.1, "the same job without the variable"}};

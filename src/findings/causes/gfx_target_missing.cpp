@@ -32,9 +32,9 @@ void add_near_targets(const NoCode& code, const Target& target, Hypothesis& miss
     for (const std::string& gfx : code.built_for) carried = carried || gfx == *named;
     if (!carried) continue;
     missing.fix.push_back(
-        sentence(fmt::format("Or run the code of {0}, a closely related target (risk: {2}): export "
-                             "HSA_OVERRIDE_GFX_VERSION={1}",
-                             *named, value, to_string(judged.risk))));
+        sentence_with(fmt::format("Or run the code of {}, a closely related target (risk: {})",
+                                  *named, to_string(judged.risk)),
+                      "export HSA_OVERRIDE_GFX_VERSION=" + value));
   }
 }
 

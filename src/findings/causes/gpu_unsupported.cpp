@@ -64,10 +64,10 @@ void advise(const LogSubject& subject, Hypothesis& chip) {
   const std::string value = tried_override(subject);
   if (value.empty() || subject.log.seen("kfd-unsupported-chip")) return;
   chip.fix.back() = sentence("Or run on the CPU.");
-  chip.fix.push_back(
-      sentence(fmt::format("Some people run another chip's code on it, at their own risk, if a "
-                           "build still includes that code: HSA_OVERRIDE_GFX_VERSION={}",
-                           value)));
+  chip.fix.push_back(sentence_with(
+      "Some people run another chip's code on it, at their own risk, if a build still "
+      "includes that code",
+      "export HSA_OVERRIDE_GFX_VERSION=" + value));
 }
 
 bool refused_by_kfd(const LogSubject& subject, Hypothesis& chip) {

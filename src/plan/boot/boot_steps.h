@@ -65,6 +65,10 @@ Result<BootSteps> plan_module_options(const BootSubject& subject,
 Result<std::vector<Step>> plan_initramfs(const facts::BootSetup& boot,
                                          const std::vector<std::string>& files);
 
+// The same; where no tool for it was found, the step of a person.
+std::vector<Step> initramfs_or_by_hand(const BootSubject& subject,
+                                       const std::vector<std::string>& files);
+
 // The choice between the two, and both where a parameter is set in both places: what the command
 // line says wins over any file. NixOS and image-based systems without a tool get the text to add.
 Result<BootSteps> plan_parameters(const BootSubject& subject,

@@ -7,11 +7,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/text.h"
+#include "facts/options_in_force.h"
 #include "findings/advice.h"
 #include "plan/boot/initramfs.h"
 #include "plan/boot/modprobe_files.h"
+#include "plan/boot/next_boot.h"
 #include "plan/boot/rescue.h"
 
 namespace headroom::plan {
@@ -72,6 +75,19 @@ Step make_step(const std::string& path, const Draft& draft) {
   return step;
 }
 
+// The files are as they should be, and this boot is not. An image that was built before somebody
+// edited them makes the next boot like this one, so what was not seen in the image is put into it.
+std::vector<std::string> files_not_in_image(const facts::MachineFacts& machine,
+                                            const std::vector<ParameterChange>& changes) {
+  std::set<std::string> files;
+  for (const ParameterChange& change : changes) {
+    const facts::ModuleOption* option = machine.option(change.module, change.key);
+    if (!change.value || option == nullptr || is_kernel_argument(*option)) continue;
+    if (!facts::is_in_initramfs(machine, *option)) files.insert(option->source.path);
+  }
+  return {files.begin(), files.end()};
+}
+
 }  // namespace
 
 ModuleFileEdits edit_module_files(const facts::BootSetup& boot,
@@ -99,6 +115,23 @@ ModuleFileEdits edit_module_files(const facts::BootSetup& boot,
   return edits;
 }
 
+std::vector<Step> initramfs_or_by_hand(const BootSubject& subject,
+                                       const std::vector<std::string>& files) {
+  auto images = plan_initramfs(subject.boot, files);
+  if (images) return *std::move(images);
+  const std::string usual = findings::usual_initramfs_command(subject.machine);
+  const Instruction by_hand{
+      usual.empty()
+          ? fmt::format("headroom found no tool for it here. By hand: {}.", images.error().next)
+          : fmt::format("headroom found no tool for it here. This distribution's own: {}", usual)};
+  return {{StepKind::by_hand,
+           "Rebuild the initramfs",
+           "The driver may be loaded from the initramfs, with the old parameters.",
+           by_hand,
+           {},
+           true}};
+}
+
 Result<BootSteps> plan_module_options(const BootSubject& subject,
                                       const std::vector<ParameterChange>& changes) {
   if (subject.boot.image_based) {
@@ -109,24 +142,13 @@ Result<BootSteps> plan_module_options(const BootSubject& subject,
   }
   ModuleFileEdits edits = edit_module_files(subject.boot, changes);
   BootSteps steps;
-  if (edits.steps.empty()) return steps;
+  if (edits.steps.empty()) {
+    edits.files = files_not_in_image(subject.machine, changes);
+    if (edits.files.empty()) return steps;
+  }
   steps.steps = std::move(edits.steps);
-  auto images = plan_initramfs(subject.boot, edits.files);
-  if (images) {
-    for (Step& step : *images) steps.steps.push_back(std::move(step));
-  } else {
-    const std::string usual = findings::usual_initramfs_command(subject.machine);
-    const Instruction by_hand{
-        usual.empty()
-            ? fmt::format("headroom found no tool for it here. By hand: {}.", images.error().next)
-            : fmt::format("headroom found no tool for it here. This distribution's own: {}",
-                          usual)};
-    steps.steps.push_back({StepKind::by_hand,
-                           "Rebuild the initramfs",
-                           "The driver may be loaded from the initramfs, with the old parameters.",
-                           by_hand,
-                           {},
-                           true});
+  for (Step& step : initramfs_or_by_hand(subject, edits.files)) {
+    steps.steps.push_back(std::move(step));
   }
   steps.fallback = BootFallback::by_hand;
   steps.rescue.push_back(std::string(grub_or_menu_keys(subject.boot)) +

@@ -112,6 +112,41 @@ TEST(module_options, the_distributions_file_is_overridden_not_edited) {
   EXPECT_THAT(steps->steps[0].why, HasSubstr("replaces the distribution's file"));
 }
 
+// ttm.conf was written by hand, and sets what is wanted.
+TestSetup written_by_hand() {
+  TestSetup setup = ubuntu();
+  const std::string path = "/etc/modprobe.d/ttm.conf";
+  const std::string text = "options ttm pages_limit=9\n";
+  setup.add(path, text);
+  setup.machine.options = facts::parse_modprobe({text, {path, 1, text}});
+  return setup;
+}
+
+void put_in_image(TestSetup& setup, facts::Text text) {
+  setup.machine.initramfs_copies = {
+      {setup.boot.kernels[0].initramfs, "/etc/modprobe.d/ttm.conf", std::move(text)}};
+}
+
+TEST(module_options, files_edited_by_hand_are_put_into_an_image_that_was_not_seen_to_hold_them) {
+  TestSetup setup = written_by_hand();
+  const auto unread = plan_module_options(setup.subject(), {set_limit});
+  ASSERT_TRUE(unread);
+  EXPECT_THAT(command_lines(unread->steps), ElementsAre("update-initramfs -u -k all"));
+
+  put_in_image(setup, {"options ttm pages_limit=8\n", {"initrd", 1, ""}});
+  const auto older = plan_module_options(setup.subject(), {set_limit});
+  ASSERT_TRUE(older);
+  EXPECT_THAT(command_lines(older->steps), ElementsAre("update-initramfs -u -k all"));
+}
+
+TEST(module_options, nothing_is_done_where_files_and_image_hold_it) {
+  TestSetup setup = written_by_hand();
+  put_in_image(setup, {"options ttm pages_limit=9\n", {"initrd", 1, ""}});
+  const auto steps = plan_module_options(setup.subject(), {set_limit});
+  ASSERT_TRUE(steps);
+  EXPECT_TRUE(steps->steps.empty());
+}
+
 TEST(module_options, image_based_systems_are_refused_with_the_other_way) {
   TestSetup setup = ubuntu();
   setup.boot.image_based = true;

@@ -117,7 +117,7 @@ Result<Change> renew_initramfs(const FixSubject& subject) {
   }
   Change change =
       start(subject, option_not_in_force_fix, "Put the options of modprobe.d into the initramfs");
-  HEADROOM_TRY(change.steps, plan_initramfs(subject.boot, {files.begin(), files.end()}));
+  change.steps = initramfs_or_by_hand({subject.boot, machine}, {files.begin(), files.end()});
   change.forecast = forecast_of(subject, parameters);
   change.notes = {
       "The driver is loaded from the initramfs, which has its own copy of modprobe.d. A file that "

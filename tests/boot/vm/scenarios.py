@@ -8,8 +8,8 @@ import time
 from machine import Trouble
 from state_of import differences, state_of
 
-SIZE = "5.5GiB"
-PAGES = 1441792  # SIZE in pages of 4 KiB.
+SIZE = "16GiB"   # Of 24 GiB, of which the kernel lets a GPU have half.
+PAGES = 4194304  # SIZE in pages of 4 KiB.
 APPLY = f"headroom fix ttm-cap --size {SIZE} --apply"
 # Debian 12's Linux 6.1 knows TTM's limit, but not this APU: the cap is not what is wrong there, and is changed all the same.
 CAUSE = {"bookworm": "kernel-too-old", "trixie": "ttm-cap"}
