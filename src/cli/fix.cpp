@@ -193,9 +193,11 @@ void say_what_else_is_needed(const findings::Diagnosis& diagnosis, plan::Change&
   if (!change.needs_reboot) return;
   for (const findings::Finding& finding : diagnosis.findings) {
     if (!finding.joins_steps || finding.id == change.fix) continue;
-    change.warnings.push_back(
-        fmt::format("This change does not mend what check also found: {}. {}.", finding.title,
-                    join(findings::texts_of(finding.fix), ". ")));
+    std::string sentences = "This change does not mend what check also found: " + finding.title;
+    for (const std::string& step : findings::texts_of(finding.fix)) {
+      sentences += ". " + step.substr(0, step.size() - (step.ends_with('.') ? 1 : 0));
+    }
+    change.warnings.push_back(sentences + ".");
   }
 }
 

@@ -13,8 +13,8 @@ namespace headroom::facts {
 // were in force when the driver loaded and were written over since. They point into `facts`.
 std::vector<const ModuleOption*> options_not_in_force(const Facts& facts);
 
-// Whether the running kernel's initramfs was seen to hold this option of a file as the file has it;
-// false also where the image could not be read.
+// Whether the running kernel's initramfs was seen to hold this option of a file as the file has it.
+// An image that could not be read was not seen to.
 bool is_in_initramfs(const MachineFacts& machine, const ModuleOption& option);
 
 // Whether two values of a parameter are one: booleans are written 1 and reported Y.
