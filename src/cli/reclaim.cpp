@@ -24,6 +24,7 @@
 #include "probe/probe.h"
 #include "probe/read_occupancy.h"
 #include "reclaim/system_kernel.h"
+#include "report/cause_text.h"
 #include "report/reclaim_json.h"
 #include "report/reclaim_text.h"
 
@@ -134,6 +135,14 @@ int print_dry_run(const Typed& typed, std::vector<plan::ReclaimPlan> plans,
       const plan::ReclaimPlan* before = i == 0 ? nullptr : &shown[i - 1].plan;
       context.printer.print((i == 0 ? "" : "\n") +
                             report::to_text(shown[i].plan, detail, style, before));
+    }
+    const bool is_for_host =
+        std::any_of(shown.begin(), shown.end(), [](const auto& one) { return one.plan.for_host; });
+    if (is_for_host) {
+      const std::string next =
+          report::next_line(report::for_root("headroom check", typed.root),
+                            "(in this container, when you are done on the host)", style);
+      context.printer.print("\n" + report::fit(next, style.width));
     }
   }
   return enough ? exit_ok : exit_findings;

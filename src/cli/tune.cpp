@@ -53,13 +53,16 @@ Status write_change(const machine::OutputFile& output, const tune::TuneReport& r
                                            tune::to_toml(report.changes));
 }
 
-// What is read and tuned: none of it is the place for the change that was found.
+// What is read and tuned: none of it is the place for the change that was found. Names are in the
+// folder of SERVICE.toml.
 std::vector<std::string> files_of(const service::DeployOrder& order, const std::string& typed) {
+  const std::string folder = typed.substr(0, typed.rfind('/') + 1);
   std::vector<std::string> files = {typed};
-  for (const deploy::FileChange& change : order.spec.changes) files.push_back(change.file);
-  for (const deploy::TuneSetting& setting : order.spec.tune) {
-    if (!setting.file.empty()) files.push_back(setting.file);
-  }
+  const auto add = [&](const std::string& file) {
+    if (!file.empty()) files.push_back(file.starts_with('/') ? file : folder + file);
+  };
+  for (const deploy::FileChange& change : order.spec.changes) add(change.file);
+  for (const deploy::TuneSetting& setting : order.spec.tune) add(setting.file);
   return files;
 }
 

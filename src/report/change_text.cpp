@@ -29,23 +29,15 @@ std::string heading(std::string_view title, std::string_view more, const Style& 
   return "\n" + style.bold(title) + (more.empty() ? "" : fmt::format("  ({})", more)) + "\n";
 }
 
-// Of a change that headroom makes, a step that it leaves to a person.
-plan::Step marked_as_yours(plan::Step step) {
-  step.what += "   (yours, by hand)";
-  return step;
-}
-
 // By a person, where the change is nothing else.
 std::string steps_title(const Change& change) {
   return is_by_hand(change) ? "What to do" : "What --apply does";
 }
 
-std::string steps_remark(const Change& change) {
-  const std::string count =
-      fmt::format("{} step{}", change.steps.size(), change.steps.size() == 1 ? "" : "s");
+std::string steps_remark(const Change& change, std::size_t steps) {
+  const std::string count = fmt::format("{} step{}", steps, steps == 1 ? "" : "s");
   if (is_by_hand(change)) return count + ", by hand";
-  const std::string who = needs_root(change) ? count + ", as root" : count + ", as yourself";
-  return plan::has_instruction(change) ? who + "; those marked as yours are left to you" : who;
+  return needs_root(change) ? count + ", as root" : count + ", as yourself";
 }
 
 // What confirm needs where no step of a change is headroom's own.
@@ -59,21 +51,29 @@ std::string record_text(const Change& change, const Style& style) {
               "  ", style.width);
 }
 
+// A person's own steps stand behind those of headroom, before which they are not needed.
 std::string steps_text(const Change& change, const Style& style) {
-  std::string text = heading(steps_title(change), steps_remark(change), style);
-  std::size_t number = 0;
+  std::vector<const plan::Step*> ours, theirs;
   for (const plan::Step& step : change.steps) {
-    const bool is_yours = is_instruction(step) && !is_by_hand(change);
-    text += (number > 0 ? "\n" : "") +
-            step_text(is_yours ? marked_as_yours(step) : step, number + 1, style);
-    ++number;
+    (is_instruction(step) && !is_by_hand(change) ? theirs : ours).push_back(&step);
   }
+  std::size_t number = 0;
+  const auto list = [&](const std::vector<const plan::Step*>& steps) {
+    std::string text;
+    for (const plan::Step* step : steps) {
+      text += (text.empty() ? "" : "\n") + step_text(*step, ++number, style);
+    }
+    return text;
+  };
+  std::string text =
+      heading(steps_title(change), steps_remark(change, ours.size()), style) + list(ours);
   if (is_by_hand(change)) return text + record_text(change, style);
   text += "\n";
   text += fold(
       "Before anything is changed, headroom saves the bytes, owner, mode and labels of every file "
       "above. If a step fails, it undoes all of them.",
       "  ", style.width);
+  if (!theirs.empty()) text += heading("Then by hand", "", style) + list(theirs);
   if (change.on_confirm.empty()) return text;
   text += heading("After the reboot", "if the limits are as predicted", style);
   for (const plan::Step& step : change.on_confirm)

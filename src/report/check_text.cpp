@@ -35,7 +35,8 @@ std::string titled_finding(const findings::Finding& finding, const Style& style)
   return text;
 }
 
-std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
+std::string findings_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style,
+                          const std::string& root) {
   std::string text;
   std::vector<std::string> said;  // The same of several GPUs is said once.
   std::vector<const std::vector<findings::Step>*> told;
@@ -46,6 +47,10 @@ std::string findings_text(const Diagnosis& diagnosis, const Style& style) {
     said.push_back(finding.title);
     text += "  " + titled_finding(finding, style);
     if (is_among_steps(finding, diagnosis) || finding.fix.empty()) continue;
+    if (finding.next.can_be_undone() && !facts.machine.in_container()) {
+      text += "      " + keep_whole(for_root(finding.next.text(), root)) + "\n";
+      continue;
+    }
     const bool is_told = std::any_of(told.begin(), told.end(),
                                      [&](const auto* steps) { return *steps == finding.fix; });
     if (is_told) {
@@ -84,8 +89,12 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
       const bool assessed =
           index < diagnosis.suitability.size() && diagnosis.suitability[index].has_value();
       if (assessed) text += suitability_lines(*diagnosis.suitability[index], style);
-      text += ladder_table(gpu, detail, style);
-      text += holders_table(gpu, style);
+      // How much memory it has does not matter where no program can compute on it.
+      const bool is_unusable = diagnosis.verdict == Verdict::unsuitable && assessed &&
+                               diagnosis.suitability[index]->route == findings::StackRoute::none;
+      if (!is_unusable || detail == Detail::verbose) {
+        text += ladder_table(gpu, detail, style) + holders_table(gpu, style);
+      }
     } else {
       text += style.dim("  as above") + "\n";
     }
@@ -94,9 +103,14 @@ std::string gpus_text(const facts::Facts& facts, const Diagnosis& diagnosis, Det
   return text;
 }
 
+// Whether the command does the steps on this machine, so that who types them by hand asks for them.
+bool does_the_steps(const findings::NextCommand* command) {
+  return done_for_them(command) && !command->runs() && !command->plans();
+}
+
 // Returns the cause's steps and the command of headroom that helps with them.
-std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style,
-                       const std::string& root) {
+std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, Detail detail,
+                       const Style& style, const std::string& root) {
   const auto* command = mending_command(diagnosis, diagnosis.cause->id);
   const auto titled = [&](const std::string& title, const std::vector<findings::Step>& steps) {
     return steps.empty() ? "" : "\n" + style.bold(title) + "\n" + steps_text(steps, style);
@@ -104,19 +118,25 @@ std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, co
   std::string text;
   if (done_for_them(command)) {
     const std::vector<findings::Step> first = added_steps(diagnosis);
-    text = titled("What to do first: Next does not do it", first) +
-           titled(first.empty() ? "What to do by hand, instead of Next"
-                                : "What to do then by hand, instead of Next",
-                  diagnosis.cause->fix);
+    text = titled("What to do first: Next does not do it", first);
+    if (does_the_steps(command) && detail != Detail::verbose) {
+      text += style.dim("\nBy hand, instead of Next: " +
+                        keep_whole(for_root("headroom check --verbose", root))) +
+              "\n";
+    } else {
+      text += titled(first.empty() ? "What to do by hand, instead of Next"
+                                   : "What to do then by hand, instead of Next",
+                     diagnosis.cause->fix);
+    }
   } else if (!diagnosis.cause->fix.empty()) {
     text = titled("What to do", joined_steps(diagnosis));
   }
   return text + "\n" + next_after_cause(diagnosis, facts, style, root);
 }
 
-std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, const Style& style,
-                      const std::string& root) {
-  if (diagnosis.cause) return what_to_do(facts, diagnosis, style, root);
+std::string next_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detail detail,
+                      const Style& style, const std::string& root) {
+  if (diagnosis.cause) return what_to_do(facts, diagnosis, detail, style, root);
   return "\n" + next_without_cause(diagnosis, facts, style, root);
 }
 
@@ -147,11 +167,11 @@ std::string to_text(const facts::Facts& facts, const Diagnosis& diagnosis, Detai
   if (diagnosis.cause) text += cause_text(*diagnosis.cause, diagnosis.runners_up, style);
   text += gpus_text(facts, diagnosis, detail, style);
   text += peers_table(facts, style);
-  text += findings_text(diagnosis, style) + around.services;
+  text += findings_text(facts, diagnosis, style, around.root) + around.services;
   if (detail == Detail::verbose) {
     text += "\n" + style.bold("Facts") + "\n" + to_text(list_facts(facts), style);
   }
-  return fit(text + next_text(facts, diagnosis, style, around.root), style.width);
+  return fit(text + next_text(facts, diagnosis, detail, style, around.root), style.width);
 }
 
 }  // namespace headroom::report

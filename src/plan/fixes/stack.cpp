@@ -42,14 +42,19 @@ std::string where_python_is_missing(const FixSubject& subject, const StackChoice
       "{0} -m venv venv. uv (https://docs.astral.sh/uv) downloads that Python.",
       choice.python, version);
   const auto& distribution = subject.facts.machine.distribution_id;
-  const bool fedora = distribution && distribution->find("fedora") != std::string::npos;
-  if (fedora) text += fmt::format(" Fedora also has it: sudo dnf install {}", choice.python);
   const bool debian = distribution && (distribution->find("debian") != std::string::npos ||
                                        distribution->find("ubuntu") != std::string::npos);
   if (debian) {
     text += fmt::format(" If it has no module venv: sudo apt install {}-venv", choice.python);
   }
   return text;
+}
+
+// Fedora packages every Python beside its own. Empty elsewhere.
+std::string get_python(const FixSubject& subject, const StackChoice& choice) {
+  const auto& distribution = subject.facts.machine.distribution_id;
+  const bool fedora = distribution && distribution->find("fedora") != std::string::npos;
+  return fedora && choice.python != "python3" ? "sudo dnf install " + choice.python : "";
 }
 
 Result<Change> make(const FixSubject& subject) {
@@ -70,16 +75,10 @@ Result<Change> make(const FixSubject& subject) {
     change.notes.push_back(where_python_is_missing(subject, choice));
   }
   const std::string shown = folder.empty() ? fmt::format("headroom-{}", choice.gfx) : folder;
-  auto commands = commands_of(choice, shown);
   if (folder.empty()) {
-    StackChoice short_choice = choice;
-    short_choice.remarks.clear();  // They stand among the notes.
-    change.steps.push_back(by_hand(fmt::format("Make a folder for it:\nmkdir -p {}", shown)));
-    change.steps.push_back(by_hand(fmt::format("Save this as {}/requirements.txt:\n{}", shown,
-                                               requirements_of(short_choice))));
-    if (!choice.environment.empty()) {
-      change.steps.push_back(
-          by_hand(fmt::format("Save this as {}/env:\n{}", shown, environment_of(choice))));
+    auto commands = commands_of(choice, shown, WrittenBy::the_user);
+    if (const std::string get = get_python(subject, choice); !get.empty()) {
+      commands.insert(commands.begin(), get);
     }
     change.steps.push_back(by_hand("Create the environment:\n" + join(commands, "\n")));
     change.notes.push_back("To let headroom write the files: headroom fix stack --output \"$HOME/" +
@@ -90,7 +89,7 @@ Result<Change> make(const FixSubject& subject) {
                                fmt::format("Write {}/requirements.txt", folder)));
   change.steps.push_back(
       write(subject, folder + "/env", environment_of(choice), fmt::format("Write {}/env", folder)));
-  change.notes.push_back("Then:\n" + join(commands, "\n"));
+  change.notes.push_back("Then:\n" + join(commands_of(choice, shown, WrittenBy::headroom), "\n"));
   return change;
 }
 

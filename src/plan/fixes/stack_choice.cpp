@@ -30,6 +30,11 @@ std::string newest_python(const std::string& versions) {
   return words.empty() ? "python3" : "python" + std::string(words.back());
 }
 
+// pip's option for where the wheels are.
+std::string_view place_of_wheels(const StackChoice& choice) {
+  return choice.page ? "--find-links" : "--index-url";
+}
+
 bool take_device_wheels(const FixSubject& subject, const Target& target, StackChoice& choice) {
   if (target.therock == knowledge::TheRock::none) return false;
   choice.requirement = fmt::format("torch[device-{}]", target.gfx);
@@ -135,9 +140,8 @@ Result<StackChoice> choose_stack(const FixSubject& subject) {
 std::string requirements_of(const StackChoice& choice) {
   std::string text = fmt::format("# For {}. Made by headroom fix stack.\n", choice.gpu);
   for (const std::string& remark : choice.remarks) text += "# " + remark + "\n";
-  text +=
-      fmt::format("# Python {}.\n{} {}\n{}\n", choice.python_versions,
-                  choice.page ? "--find-links" : "--index-url", choice.index, choice.requirement);
+  text += fmt::format("# Python {}.\n{} {}\n{}\n", choice.python_versions, place_of_wheels(choice),
+                      choice.index, choice.requirement);
   return text;
 }
 
@@ -149,17 +153,27 @@ std::string environment_of(const StackChoice& choice) {
   return text;
 }
 
-std::vector<std::string> commands_of(const StackChoice& choice, const std::string& folder) {
-  std::vector<std::string> commands = {fmt::format("cd {}", folder),
-                                       fmt::format("{} -m venv venv", choice.python),
-                                       ". venv/bin/activate", "pip install -r requirements.txt"};
+std::vector<std::string> commands_of(const StackChoice& choice, const std::string& folder,
+                                     WrittenBy by) {
+  const bool by_hand = by == WrittenBy::the_user;
+  std::vector<std::string> commands;
+  if (by_hand) commands.push_back("mkdir -p " + folder);
+  commands.push_back("cd " + folder);
+  commands.push_back(choice.python + " -m venv venv");
+  commands.emplace_back(". venv/bin/activate");
+  commands.push_back(by_hand ? fmt::format("pip install \"{}\" {} {}", choice.requirement,
+                                           place_of_wheels(choice), choice.index)
+                             : "pip install -r requirements.txt");
   if (choice.environment.empty()) {
     commands.push_back("unset HSA_OVERRIDE_GFX_VERSION   # this wheel has code for " + choice.gfx);
   } else {
+    if (by_hand) commands.push_back(fmt::format("echo '{}' > env", join(choice.environment, "\n")));
     commands.emplace_back("set -a; . ./env; set +a");
   }
+  if (choice.environment.empty()) commands.push_back("# The list must name " + choice.gfx + ":");
   commands.emplace_back(
-      "python -c \"import torch; print(torch.__version__, torch.cuda.get_arch_list())\"");
+      "python -c \"import torch; print(torch.__version__, torch.version.hip, "
+      "torch.cuda.get_arch_list())\"");
   if (choice.decides.empty()) return commands;
   // What it must print stands above it: behind so long a line nobody looks for it.
   constexpr std::string_view mark = "   # True True";

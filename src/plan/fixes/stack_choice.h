@@ -33,7 +33,10 @@ Result<StackChoice> choose_stack(const FixSubject& subject);
 
 std::string requirements_of(const StackChoice& choice);  // requirements.txt
 std::string environment_of(const StackChoice& choice);  // A file for `source` and EnvironmentFile=.
+// Who makes the folder, and in it requirements.txt and env.
+enum class WrittenBy { the_user, headroom };
 // The commands that set it up in `folder`, one per line.
-std::vector<std::string> commands_of(const StackChoice& choice, const std::string& folder);
+std::vector<std::string> commands_of(const StackChoice& choice, const std::string& folder,
+                                     WrittenBy by);
 
 }  // namespace headroom::plan

@@ -27,12 +27,14 @@ std::vector<HostStep> plan_for_host(const ReclaimSubject& subject, const facts::
     steps.push_back(
         {"If nobody needs what they compute (what they have not saved is lost): stop the unit that "
          "ps names (sudo systemctl stop UNIT), or the container (docker stop NAME). Without "
-         "either, ask them to end: with headroom, which first shows what it would do, then waits "
-         "and measures, or by hand.",
-         {ours, ours + " --apply", "sudo kill " + join(pids, " ")}});
+         "either, let headroom there ask them to end; this shows what it would do, and with "
+         "--apply it does it, waits and measures:",
+         {ours}});
     steps.push_back(
-        {"A process that ps does not show is dead, and the compute driver has not released it. "
-         "Wait half a minute, then",
+        {"Or, where headroom is not installed there:", {"sudo kill " + join(pids, " ")}});
+    steps.push_back(
+        {"A process that ps does not show is dead. If the first command finds it all the same, the "
+         "compute driver has not released its memory: wait half a minute, then type the second.",
          {fmt::format("ls -d /sys/class/kfd/kfd/proc/{}", pids.front()),
           reclaim + " --up-to wait-kfd --apply"}});
   } else {
