@@ -112,11 +112,11 @@ class CommandLine(unittest.TestCase):
         self.assertIn("Next: headroom reclaim", text)
         self.assertNotIn("headroom check", text)
 
-    def test_what_fix_stack_prints_to_be_saved_is_what_pip_reads(self):
+    def test_what_fix_stack_prints_to_be_typed_is_whole(self):
         text = headroom("fix", "stack", "--root", self.machine("mi50")).stdout
-        lines = text.split("requirements.txt\n", 1)[1].split("\n\n", 1)[0].splitlines()
-        for line in lines:
-            self.assertRegex(line.strip(), r"^(#|--index-url \S+$|--find-links \S+$|[\w.-]+==\S+$)")
+        block = text.split("Create the environment\n", 1)[1].split("\n\n", 1)[0]
+        self.assertRegex(block, r'(?m)^ +pip install "[\w.-]+==\S+" --(index-url|find-links) \S+$')
+        self.assertEqual(subprocess.run(["bash", "-n"], input=block.encode(), check=False).returncode, 0, block)
         test = next(line for line in text.splitlines() if "torch.allclose" in line)
         self.assertGreater(len(test), 100, "it is not long enough to be folded")
         self.assertRegex(test.strip(), r'^python3 -c ".*"$')

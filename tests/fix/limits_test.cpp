@@ -209,7 +209,7 @@ bool may_be_long(std::string_view line) {
   }
   if (line.find(' ') == std::string_view::npos) return true;
   for (const char* start : {"$ ", "+", "-", "@@", "sudo ", "headroom ", "echo ", "printf ",
-                            "boot.kernelParams", "on that machine: sudo "}) {
+                            "python3 -c ", "boot.kernelParams", "on that machine: sudo "}) {
     if (line.starts_with(start)) return true;
   }
   // Files that are shown in a diff keep their lines.
