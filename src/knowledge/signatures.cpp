@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "knowledge/signatures.h"
 
+#include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -23,6 +25,36 @@ const TableReader::Words<Role>& roles() {
 
 constexpr Range output_lines = {1, 20};
 
+const std::map<std::string, Likelihood>& likelihoods() {
+  static const std::map<std::string, Likelihood> words = {
+      {"certain", Likelihood::certain},
+      {"likely", Likelihood::likely},
+      {"possible", Likelihood::possible},
+      {"conceivable", Likelihood::conceivable},
+  };
+  return words;
+}
+
+// A message without a likeliest cause would be a signature.
+void read_causes(TableReader& row, std::vector<MessageCause>& causes) {
+  std::map<std::string, std::string> told;
+  row.read("causes", told);
+  for (const auto& [id, word] : told) {
+    const auto known = likelihoods().find(word);
+    if (known == likelihoods().end()) {
+      return row.wrong("causes", "certain, likely, possible or conceivable behind each cause");
+    }
+    causes.push_back({id, known->second});
+  }
+  std::stable_sort(causes.begin(), causes.end(), [](const MessageCause& a, const MessageCause& b) {
+    return a.likelihood < b.likelihood;
+  });
+  const auto above = [&](std::size_t place) {
+    return causes.size() > place && causes[place].likelihood < Likelihood::conceivable;
+  };
+  if (!above(0) || above(1)) row.wrong("causes", "one cause that is the likeliest");
+}
+
 Signature read_row(TableReader& row) {
   Signature signature;
   signature.id = row.text("id");
@@ -35,20 +67,27 @@ Signature read_row(TableReader& row) {
   return signature;
 }
 
-}  // namespace
-
-Result<SignatureTable> load_signatures() {
-  return parse_signatures(embedded("signatures"));
+Signature read_message(TableReader& row) {
+  Signature message;
+  message.id = row.text("id");
+  message.match = row.text("match");
+  if (row.has("role")) message.role = row.word("role", roles());
+  row.read("says", message.says);
+  read_causes(row, message.causes);
+  message.origin = read_origin(row);
+  row.refuse_unknown();
+  return message;
 }
 
-Result<SignatureTable> parse_signatures(std::string_view text) {
+Result<SignatureTable> parse_rows(std::string_view text, const std::string& file,
+                                  std::string_view key, Signature (*read)(TableReader&)) {
   HEADROOM_TRY(const Document document, parse_toml(text));
-  DocumentReader reader(document, {.file = "data/signatures.toml"});
+  DocumentReader reader(document, {.file = file});
   TableReader table = reader.root();
   SignatureTable signatures;
   std::set<std::string> ids;
-  for (TableReader& row : table.rows("signature")) {
-    signatures.rows.push_back(read_row(row));
+  for (TableReader& row : table.rows(key)) {
+    signatures.rows.push_back(read(row));
     if (!ids.insert(signatures.rows.back().id).second) {
       row.wrong("id", "an id that no other row has");
     }
@@ -56,6 +95,23 @@ Result<SignatureTable> parse_signatures(std::string_view text) {
   table.refuse_unknown();
   HEADROOM_CHECK(reader.finish());
   return signatures;
+}
+
+}  // namespace
+
+Result<SignatureTable> load_signatures() {
+  HEADROOM_TRY(SignatureTable all, parse_signatures(embedded("signatures")));
+  HEADROOM_TRY(SignatureTable messages, parse_messages(embedded("messages")));
+  std::move(messages.rows.begin(), messages.rows.end(), std::back_inserter(all.rows));
+  return all;
+}
+
+Result<SignatureTable> parse_signatures(std::string_view text) {
+  return parse_rows(text, "data/signatures.toml", "signature", read_row);
+}
+
+Result<SignatureTable> parse_messages(std::string_view text) {
+  return parse_rows(text, "data/messages.toml", "message", read_message);
 }
 
 std::string_view to_string(Role role) {

@@ -11,6 +11,7 @@
 #include "findings/causes/contradiction.h"
 #include "findings/causes/control_run.h"
 #include "findings/causes/exception_chain.h"
+#include "findings/causes/messages.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/remarks.h"
 #include "findings/causes/told_remedies.h"
@@ -120,8 +121,13 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
     is_known |= hypothesis && outweighs_a_guess(subject, *hypothesis);
     auto remark = find_remark(subject, *rule);
     is_known |= remark && remark->confidence > most_of_a_mention;
-    if (!hypothesis || (remark && remark->confidence > hypothesis->confidence))
-      hypothesis = std::move(remark);
+    auto message = find_message(subject, *rule);
+    is_known |= message && message->confidence >= least_for_an_answer;
+    for (auto* other : {&remark, &message}) {
+      const bool is_surer =
+          *other && (!hypothesis || (*other)->confidence > hypothesis->confidence);
+      if (is_surer) hypothesis = std::move(*other);
+    }
     const bool was_known = hypothesis && hypothesis->confidence >= confidence::possible;
     weigh_remedies(subject, remedies, *rule, hypothesis);
     is_known |= !was_known && hypothesis && hypothesis->confidence >= confidence::possible;

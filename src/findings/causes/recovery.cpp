@@ -64,7 +64,7 @@ Needs needs(const Observations& log, const Observation& failure) {
   if (is_logged_by_bitsandbytes(log, failure)) return Needs::progress;
   if (id == "traceback" || is_vague(failure)) return Needs::work;
   if (failure.signature->role != Role::failure) return Needs::never;
-  if (failure.is_remark()) return Needs::progress;
+  if (failure.is_remark() || !failure.signature->causes.empty()) return Needs::progress;
   if (is_of_something_optional(failure)) return Needs::work;
   return id == "python-exception" ? Needs::end : Needs::never;
 }
