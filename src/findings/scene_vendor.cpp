@@ -59,9 +59,10 @@ Fact<Vendor> infer_vendor(const Scene& scene, const logs::Observations& log,
   if (auto named = vendor_of_text(stated.get("gpu"))) return named;
   if (!stated.get("gfx").known()) {
     const Observation* foreign = log.first("nvidia-failure");
-    // PyTorch's builds for ROCm say "CUDA error" too, where rocminfo or KFD names AMD's GPU.
-    const bool amd_fails = log.any_of(
-        {"kernel-image-refused", "kfd-refused", "kfd-absent", "kfd-node-withheld", "agent-name"});
+    // PyTorch's and llama.cpp's builds for ROCm say "CUDA error" too, where HIP's own words,
+    // rocminfo or KFD name AMD's GPU.
+    const bool amd_fails = log.any_of({"kernel-image-refused", "kfd-refused", "kfd-absent",
+                                       "kfd-node-withheld", "agent-name", "hip-at-work"});
     if (foreign != nullptr && !amd_fails && !scene.torch_rocm) {
       return {Vendor::nvidia, source_of(*foreign)};
     }

@@ -89,6 +89,9 @@ const Observation* passes_kfd(const LogSubject& subject) {
                         command->text.find("--privileged") != std::string::npos;
     if (starts && passes) return command;
   }
+  for (const Observation* given : subject.log.of("lxc-device-given")) {
+    if (given->value("given").starts_with("/dev/kfd")) return given;
+  }
   return nullptr;
 }
 

@@ -27,7 +27,8 @@ bool is_rootless(const LogSubject& subject);
 const logs::Observation* container_command_of(const LogSubject& subject,
                                               const logs::Observation& line);
 
-// The command that starts a container and passes /dev/kfd to it; nullptr if there is none.
+// The command that starts a container and passes /dev/kfd to it, or the line of LXC's configuration
+// that does; nullptr if there is none.
 const logs::Observation* passes_kfd(const LogSubject& subject);
 
 // The line that shows /dev/kfd to be absent; the engine's own complaint does not count.

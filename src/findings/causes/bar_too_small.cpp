@@ -98,6 +98,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
         size.empty() ? "" : fmt::format(" of {}", size));
     bar.evidence = {show(subject, *window, "the kernel found no address range for it"),
                     show(subject, *failed)};
+  } else if (no_memory == nullptr && resize != nullptr) {
+    bar.confidence = 0.65;
+    bar.title = "amdgpu could not resize the card's memory window, and gave the card up";
+    bar.evidence = {show(subject, *resize), show(subject, *failed)};
+    bar.alternatives = {
+        {"driver-not-loaded", 0.2, "sudo dmesg | grep -E 'BAR [0-9]+|amdgpu' | head -40"},
+        {"hw-error", 0.1, "sudo dmesg | grep -iE 'psp|vbios|pcie.*error'"}};
   } else if (no_memory != nullptr) {
     bar.confidence = resize != nullptr ? 0.75 : 0.6;
     bar.title =

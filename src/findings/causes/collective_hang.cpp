@@ -33,10 +33,30 @@ double confidence_of(const CollectiveSigns& signs, const logs::Observations& log
   const bool stands = signs.stopped != nullptr || signs.silent != nullptr;
   if (signs.several && stands && signs.timeout == nullptr && spins(log)) return 0.72;
   if (signs.timeout != nullptr) return 0.75;
+  if (signs.apart != nullptr) return 0.6;
   if (signs.stands != nullptr) return 0.75;
   if (signs.stopped != nullptr && signs.several) return 0.55;
   if (signs.error != nullptr || signs.waits != nullptr) return 0.45;
   return signs.silent != nullptr && signs.several ? 0.4 : 0;
+}
+
+// A rank that never came: it was not started, died, or asks at another address. The GPUs have not
+// met yet, so the connection between them is out of the question.
+void tell_of_ranks_apart(Hypothesis& waiting) {
+  waiting.title = "The ranks of the job do not find each other";
+  waiting.reasons = {
+      "Before the first operation the ranks meet at MASTER_ADDR and MASTER_PORT, over the network. "
+      "No GPU takes part in that.",
+      "One of them was not started, died before, or cannot reach that address."};
+  waiting.fix = {
+      sentence("See which ranks are there, and what the others say last: one log for each rank, "
+               "torchrun --log-dir logs --tee 3 …"),
+      sentence("Check that every rank has the same MASTER_ADDR, MASTER_PORT and WORLD_SIZE, and "
+               "that the port is open between the machines."),
+      sentence("With several network interfaces, name the one to use: NCCL_SOCKET_IFNAME=eth0 "
+               "GLOO_SOCKET_IFNAME=eth0")};
+  waiting.alternatives = {
+      {"app-bug", 0.3, "the logs of all ranks: the one that ends first says why"}};
 }
 
 std::string title_of(const logs::Observations& log) {
@@ -74,10 +94,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   } else {
     waiting.reasons.emplace_back("No line mentions peer-to-peer, the IOMMU or a rank that died.");
   }
-  show_some(
-      subject,
-      {"nccl-timeout", "frame-in-collective", "nccl-error", "gpu-fully-busy", "several-ranks"}, 3,
-      waiting);
+  show_some(subject,
+            {"nccl-timeout", "rendezvous-timeout", "frame-in-collective", "nccl-error",
+             "gpu-fully-busy", "several-ranks"},
+            3, waiting);
   waiting.fix = {sentence("See where each rank is, for every rank: py-spy dump --pid PID"),
                  sentence("See which operation and which ranks it is: "
                           "TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO CMD"),
@@ -90,6 +110,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                                "headroom run --ranks auto -- CMD")};
   waiting.alternatives.push_back(
       {"rccl-p2p", 0.35, "NCCL_P2P_DISABLE=1 CMD; grep iommu=pt /proc/cmdline"});
+  if (signs.timeout == nullptr && signs.apart != nullptr) tell_of_ranks_apart(waiting);
   return waiting;
 }
 

@@ -54,10 +54,20 @@ const Observation* last_of_silence(const logs::Observations& log) {
   return last;
 }
 
+// The first error of RCCL, unless it says that it was called wrongly: then nobody waits.
+const Observation* error_of_the_way(const logs::Observations& log) {
+  for (const Observation* one : log.of("nccl-error")) {
+    const bool wrong = one->text.find("nvalid usage") != std::string::npos ||
+                       one->text.find("InvalidUsage") != std::string::npos;
+    if (!wrong && !log.seen("rccl-duplicate-gpu")) return one;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 const Observation* CollectiveSigns::first() const {
-  for (const Observation* one : {timeout, error, stands, stopped, waits, silent}) {
+  for (const Observation* one : {timeout, apart, error, stands, stopped, waits, silent}) {
     if (one != nullptr) return one;
   }
   return nullptr;
@@ -66,7 +76,8 @@ const Observation* CollectiveSigns::first() const {
 CollectiveSigns find_collective_signs(const logs::Observations& log) {
   CollectiveSigns signs;
   signs.timeout = log.first_of({"nccl-timeout", "nccl-heartbeat", "gloo-timeout"});
-  signs.error = log.first("nccl-error");
+  signs.error = error_of_the_way(log);
+  signs.apart = log.first("rendezvous-timeout");
   signs.several = log.any_of({"several-ranks", "nccl-init", "nccl-p2p-channel",
                               "nccl-other-channel", "nccl-timeout", "nccl-iommu"});
   const Observation* frame = log.first("frame-in-collective");
@@ -105,6 +116,8 @@ const Observation* failure_before(const logs::Observations& log, const Observati
     if (!is_before(one, line)) return nullptr;
     if (one.signature->role != knowledge::Role::failure) continue;
     const bool of_collectives = one.id().starts_with("nccl-") || one.id() == "gloo-timeout" ||
+                                one.id() == "rendezvous-timeout" ||
+                                !one.signature->causes.empty() ||
                                 one.id() == "peer-access-failed" ||
                                 one.id() == "iommu-page-fault" || one.id() == "hung-task";
     const std::string_view type = one.value("type");

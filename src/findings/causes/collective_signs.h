@@ -9,6 +9,7 @@ namespace headroom::findings {
 
 struct CollectiveSigns {
   const logs::Observation* timeout = nullptr;  // A watchdog gave up.
+  const logs::Observation* apart = nullptr;    // The ranks did not even find each other.
   const logs::Observation* error = nullptr;    // RCCL reports an error.
   const logs::Observation* stands = nullptr;   // A thread was seen inside a collective.
   const logs::Observation* stopped =

@@ -50,6 +50,8 @@ constexpr Contradiction contradictions[] = {
      "the compute driver refuses the process, which happens only with builds for ROCm"},
     {"shown:gpu-unsupported", "host-without-kfd", 0.3,
      "the runtime reached the GPU, and does not support it"},
+    {"tiny-matrix", "job-too-big hipblas-workspace fragmentation", 0.6,
+     "the job computes with a matrix that fits into any GPU's memory"},
     // A table's advice about releases is a guess beside a refusal that the log shows.
     {"kfd-refused", "kernel-too-old", 0.5,
      "opening the device is refused, and an old kernel does not do that"},

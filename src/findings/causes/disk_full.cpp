@@ -24,8 +24,9 @@ bool is_of_pci(const Observation& seen) {
 bool is_of_disks(const Observation& seen) {
   if (is_of_pci(seen)) return false;
   const std::string text = to_lower(seen.text);
-  for (const std::string_view other : {"/dev/shm", "inotify", "file watch", "shared memory",
-                                       "shmget", "sem_open", "cgroup", "epoll", "keyring"}) {
+  for (const std::string_view other :
+       {"/dev/shm", "posix_fallocate", "inotify", "file watch", "shared memory", "shmget",
+        "sem_open", "cgroup", "epoll", "keyring"}) {
     if (text.find(other) != std::string::npos) return false;
   }
   return true;

@@ -121,10 +121,13 @@ bool start_failed(const LogSubject& subject, Hypothesis& driver) {
   for (const std::string_view key : {"file", "file2", "file3"}) {
     if (file != nullptr && name.empty()) name = file->value(key);
   }
-  // A missing file points to the firmware first.
-  driver.confidence = file != nullptr ? 0.5 : 0.8;
+  // A missing file points to the firmware first. That the driver gave up has many reasons.
+  driver.confidence = file != nullptr ? 0.5 : 0.72;
   // The module is loaded; it is the card that does not answer it.
-  if (subject.log.any_of({"vbios-stuck", "psp-ring-failed"})) driver.confidence = 0.5;
+  if (subject.log.any_of({"vbios-stuck", "psp-ring-failed", "kernel-ring-test", "smu-stuck",
+                          "kernel-vbios-absent", "kernel-discovery", "bar-resize-failed"})) {
+    driver.confidence = 0.5;
+  }
   driver.title = name.empty()
                      ? "amdgpu could not start the GPU and gave up"
                      : fmt::format("amdgpu cannot start the GPU: the firmware {} is missing", name);

@@ -14,6 +14,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     return on_device;
   }
   if (by_targets) return by_targets;
+  if (auto crash = find_crash_on_first_device(subject)) return crash;
   auto slow = find_slow_on_igpu(subject);
   if (!slow) slow = find_share_on_igpu(subject);
   return slow ? slow : find_igpu_alone(subject);

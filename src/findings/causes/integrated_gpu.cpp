@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/text.h"
@@ -20,6 +21,16 @@ bool leaves_out(const Observation& mask, const ListedDevices& devices) {
       devices.integrated != nullptr ? devices.integrated->value("index") : "0";
   const std::string_view left = trim(mask.value("devices"));
   return !left.empty() && left.find(index) == std::string_view::npos;
+}
+
+// Whether rocminfo lists the integrated GPU before the card. HIP counts in the same order, so it is
+// the device that a program takes if it does not choose.
+bool is_first_agent(const LogSubject& subject, const SceneGpu& integrated) {
+  const auto agents = subject.log.of("agent-name");
+  if (agents.empty() || agents.front()->value("gfx") != integrated.gfx) return false;
+  return std::any_of(agents.begin(), agents.end(), [&](const Observation* one) {
+    return one->log == agents.front()->log && one->value("gfx") != integrated.gfx;
+  });
 }
 
 bool is_behind(const Observation& one, const Observation& other) {
@@ -81,6 +92,7 @@ bool fails_without_it(const LogSubject& subject, const ListedDevices& devices,
 bool is_in_use(const LogSubject& subject, const SceneGpu& integrated,
                const ListedDevices& devices) {
   if (devices.integrated != nullptr && devices.integrated->value("index") == "0") return true;
+  if (devices.integrated == nullptr && is_first_agent(subject, integrated)) return true;
   // llama.cpp spreads a model over every device that it counts, unless it is told otherwise.
   for (const Observation* one : subject.log.of("ggml-device")) {
     const bool its = one->value("gfx") == integrated.gfx;

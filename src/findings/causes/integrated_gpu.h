@@ -49,6 +49,9 @@ std::optional<Hypothesis> find_share_on_igpu(const LogSubject& subject);
 // ROCm names it alone.
 std::optional<Hypothesis> find_failure_on_igpu(const LogSubject& subject);
 std::optional<Hypothesis> find_slow_on_igpu(const LogSubject& subject);
+// A program lists the integrated GPU as device 0 by its name, before the card, and then dies
+// without a word at its first work.
+std::optional<Hypothesis> find_crash_on_first_device(const LogSubject& subject);
 std::optional<Hypothesis> find_igpu_alone(const LogSubject& subject);
 
 }  // namespace headroom::findings

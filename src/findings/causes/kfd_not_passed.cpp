@@ -90,6 +90,36 @@ bool shown_inside(const LogSubject& subject, Hypothesis& passed) {
   return true;
 }
 
+// The configuration of an LXC container names the render nodes and not KFD's. Its number changes
+// from one machine to the next, so any number but the render nodes' may be KFD's.
+bool shown_by_lxc(const LogSubject& subject, Hypothesis& passed) {
+  const Observation* given = nullptr;
+  for (const Observation* one : subject.log.of("lxc-device-given")) {
+    const std::string_view major = one->value("major");
+    const bool of_dri = one->value("given").starts_with("/dev/dri") || major == "226";
+    if (!of_dri) return false;
+    if (given == nullptr) given = one;
+  }
+  const Observation* lost = gpu_not_seen(subject);
+  if (lost == nullptr) lost = torch_sees_none(subject);
+  if (lost == nullptr) lost = subject.log.first_of({"kfd-absent", "kfd-refused", "ollama-on-cpu"});
+  if (given == nullptr || lost == nullptr) return false;
+  passed.confidence = confidence::likely;
+  passed.reasons.emplace_back(
+      "The container's configuration names /dev/dri and not /dev/kfd. Drawing needs the first "
+      "alone, ROCm needs both.");
+  passed.evidence = {show(subject, *given, "the devices that it is given"),
+                     show(subject, *lost, "no GPU inside")};
+  passed.fix.push_back(
+      sentence("In Proxmox, add the device: pct set ID -dev2 /dev/kfd,gid=104 (the "
+               "number of the group render in the container)."));
+  passed.fix.push_back(
+      sentence("Otherwise add to its configuration: lxc.mount.entry: /dev/kfd dev/kfd none "
+               "bind,optional,create=file, and lxc.cgroup2.devices.allow: c NUMBER:0 rwm with the "
+               "number from ls -l /dev/kfd on the host."));
+  return true;
+}
+
 // Some of the host's GPUs were passed: the topology shows all, and another one is asked for.
 bool shown_by_topology(const LogSubject& subject, Hypothesis& passed) {
   const Observation* node = subject.log.first("kfd-node-withheld");
@@ -175,7 +205,8 @@ bool shown_by_engine(const LogSubject& subject, Hypothesis& passed) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis passed;
   if (shown_by_topology(subject, passed)) return passed;
-  if (!shown_inside(subject, passed) && !shown_by_command(subject, passed) &&
+  const bool of_lxc = shown_by_lxc(subject, passed);
+  if (!of_lxc && !shown_inside(subject, passed) && !shown_by_command(subject, passed) &&
       !shown_by_compose(subject, passed) && !shown_by_engine(subject, passed)) {
     return std::nullopt;
   }
@@ -183,7 +214,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     passed.confidence = std::min(passed.confidence, 0.3);
   }
   const Observation* refused = subject.log.first("kfd-refused");
-  if (refused != nullptr) passed.confidence = std::min(passed.confidence, 0.3);
+  if (refused != nullptr && !of_lxc) passed.confidence = std::min(passed.confidence, 0.3);
   const std::string engine = container_engine(subject.scene);
   passed.title = "The container was not given /dev/kfd, which ROCm needs";
   passed.fix.push_back(sentence_with(
