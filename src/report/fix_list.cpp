@@ -147,14 +147,17 @@ std::string fixes_to_text(const std::vector<ListedFix>& fixes, const findings::D
   for (const plan::Fix* fix : needed) text += entry_text(*fix, style);
   text += found_too_text(fixes, style, root);
   text += unmended_text(fixes, style, root);
-  text += names_text("Can be changed, although nothing is wrong",
-                     not_found(fixes, Standing::possible), style);
+  // A larger share of memory is no help where nothing can compute.
+  if (diagnosis.verdict != findings::Verdict::unsuitable) {
+    text += names_text("Can be changed, although nothing is wrong",
+                       not_found(fixes, Standing::possible), style);
+  }
   auto by_hand = not_found(fixes, Standing::by_hand);
   if (stack) std::erase_if(by_hand, [](const plan::Fix* fix) { return fix->id == "stack"; });
   text += names_text("Explained only, to be done by hand", by_hand, style);
   if (const auto rest = not_found(fixes, Standing::not_needed); !rest.empty()) {
-    text += fold(fmt::format("{} more {} not needed here (--json lists {}).", rest.size(),
-                             rest.size() == 1 ? "is" : "are", rest.size() == 1 ? "it" : "them"),
+    text += fold(fmt::format("{} more fix{} not needed here (--json lists {}).", rest.size(),
+                             rest.size() == 1 ? " is" : "es are", rest.size() == 1 ? "it" : "them"),
                  "", style.width);
   }
   const std::string next = next_text(needed, diagnosis, facts, style, root);
