@@ -280,21 +280,25 @@ Tensor repeat_heads(Tape& tape, const Tensor& x, Shape repeated, Name name) {
   return tape.connect(tape.empty(name, to), {x}, {}, one_gradient(name, from));
 }
 
-Tensor layer_norm(Tape& tape, const Tensor& x, const Tensor& weight,
+Tensor layer_norm(Tape& tape, const Tensor& x, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, Name name) {
   const Meta input = x.meta();
-  const Meta scale = weight.meta();
+  const Meta scale = weight ? weight->meta() : Meta{};
   Meta rows{{input.elements() / std::max<std::uint64_t>(1, x.shape.back())}, Element::fp32};
   const Tensor y = tape.empty(name, input);
   const Tensor mean = tape.empty(name + ".mean", rows);
   const Tensor rstd = tape.empty(name + ".rstd", rows);
-  Tensors inputs = {x, weight};
+  Tensors inputs = {x};
+  if (weight) inputs.push_back(*weight);
   if (bias) inputs.push_back(*bias);
-  return tape.connect(y, inputs, {x, weight, mean, rstd},
+  Tensors saved = {x, mean, rstd};
+  if (weight) saved.push_back(*weight);
+  return tape.connect(y, inputs, saved,
                       [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
                         Tensors grads(node.inputs.size());
                         if (node.wants(0)) grads[0] = t.empty(name + ".grad", input);
-                        if (node.wants(1)) grads[1] = t.empty(name + ".weight_grad", scale);
+                        if (grads.size() > 1 && node.wants(1))
+                          grads[1] = t.empty(name + ".weight_grad", scale);
                         if (grads.size() > 2 && node.wants(2))
                           grads[2] = t.empty(name + ".bias_grad", scale);
                         return grads;

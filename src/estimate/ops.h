@@ -44,7 +44,7 @@ Tensor softmax(Tape& tape, const Tensor& x, Element element, Name name);
 Tensor log_softmax(Tape& tape, const Tensor& x, Name name);
 
 // LayerNorm over the last dimension: also keeps the mean and the reciprocal deviation of each row.
-Tensor layer_norm(Tape& tape, const Tensor& x, const Tensor& weight,
+Tensor layer_norm(Tape& tape, const Tensor& x, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, Name name);
 // RMSNorm as one kernel (Liger, Unsloth): keeps x and the reciprocal deviation of each row.
 Tensor fused_rms_norm(Tape& tape, const Tensor& x, const Tensor& weight, Name name);

@@ -20,7 +20,7 @@ struct Family {
   void (*parse)(ConfigReader& config, Architecture& out);
 };
 
-constexpr std::array<Family, 51> families{{
+constexpr std::array<Family, 70> families{{
     {"llama", parse_llama},
     {"mistral", parse_mistral},
     {"mixtral", parse_mixtral},
@@ -47,6 +47,22 @@ constexpr std::array<Family, 51> families{{
     {"phi3", parse_phi3},
     {"stablelm", parse_stablelm},
     {"starcoder2", parse_starcoder2},
+    {"arcee", parse_arcee},
+    {"cohere", parse_cohere},
+    {"cohere2", parse_cohere2},
+    {"ernie4_5", parse_ernie4_5},
+    {"exaone4", parse_exaone4},
+    {"glm", parse_glm},
+    {"glm4", parse_glm4},
+    {"helium", parse_helium},
+    {"hunyuan_v1_dense", parse_hunyuan},
+    {"ministral", parse_ministral},
+    {"nemotron", parse_nemotron},
+    {"olmo", parse_olmo},
+    {"olmo2", parse_olmo2},
+    {"olmo3", parse_olmo3},
+    {"seed_oss", parse_seed_oss},
+    {"smollm3", parse_smollm3},
     {"gpt2", parse_gpt2},
     {"gpt_bigcode", parse_gpt_bigcode},
     {"gptj", parse_gptj},
@@ -65,6 +81,9 @@ constexpr std::array<Family, 51> families{{
     {"bert", parse_bert},
     {"roberta", parse_bert},
     {"xlm-roberta", parse_bert},
+    {"camembert", parse_bert},
+    {"electra", parse_electra},
+    {"ernie", parse_ernie},
     {"distilbert", parse_distilbert},
     {"modernbert", parse_modernbert},
     {"vit", parse_vit},
@@ -105,7 +124,10 @@ const char* foreign_key(const ConfigReader& config) {
        {"num_experts", "num_local_experts", "n_routed_experts", "moe_intermediate_size",
         "kv_lora_rank", "q_lora_rank", "ssm_cfg", "state_size", "mamba_d_state",
         "attn_layer_period", "linear_num_value_heads", "hidden_size_per_layer_input",
-        "is_encoder_decoder", "block_types", "cross_attention_layers"}) {
+        "is_encoder_decoder", "block_types", "cross_attention_layers",
+        // Of encoders, of which none is a Llama.
+        "attention_probs_dropout_prob", "hidden_dropout_prob", "type_vocab_size",
+        "relative_attention", "embedding_size"}) {
     const Json* value = config.find({key});
     if (value != nullptr && *value != false) return key;
   }
@@ -202,6 +224,7 @@ class ArchitectureParser {
   const Family* as_llama(ConfigReader& config, const std::string& type) {
     const char* foreign = foreign_key(config);
     if (looks_like_llama(config) && foreign == nullptr) {
+      out_.guessed = true;
       config.note(
           fmt::format("model_type {} is not known: it has a Llama's keys and is planned "
                       "as one",

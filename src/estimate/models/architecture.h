@@ -30,7 +30,8 @@ enum class NormKind : std::uint8_t {
 enum class NormPlacement : std::uint8_t {
   before,        // x + f(norm(x)), twice (Llama, GPT-2, ViT, T5)
   after,         // norm(x + f(x)), twice (BERT, OPT-350m)
-  around,        // x + norm(f(norm(x))), twice: four norms (Gemma 2, Gemma 3)
+  around,        // x + norm(f(norm(x))), twice: four norms (Gemma 2, Gemma 3, GLM-4)
+  behind,        // x + norm(f(x)), twice (OLMo 2, EXAONE 4)
   parallel_one,  // x + attention(norm(x)) + mlp(norm(x)) with one norm (Phi, Falcon-7B)
   parallel_two,  // the same with a norm for each (GPT-NeoX, Falcon-40B)
 };
@@ -51,6 +52,7 @@ enum class Activation : std::uint8_t {
   gelu_new,    // transformers' NewGELUActivation: eight operations
   quick_gelu,  // x · sigmoid(1.702 x)
   relu,
+  relu2,  // relu(x)²
 };
 
 struct Norm {
@@ -59,6 +61,10 @@ struct Norm {
   double eps = 1e-6;
   bool unit_offset = false;  // Gemma's RMSNorm: times (1 + weight), in fp32.
   bool keeps_input = false;  // T5's: the input itself is scaled, not its fp32 copy.
+  bool wide_weight = false;  // The weight multiplies before the result is narrowed (OLMo 2, Helium).
+  bool by_hand = false;  // Cohere's LayerNorm: both moments by single operations, in fp32. No bias.
+  bool weightless = false;    // OLMo's LayerNorm: of an fp32 copy, with neither weight nor bias.
+  bool weight_made = false;  // Nemotron's LayerNorm: 1 + weight is made each time, in its own type.
 };
 
 // Probabilities with which training drops values, each where it is not 0. A probability of 0 means
@@ -86,12 +92,18 @@ struct AttentionShape {
   bool qk_norm = false;  // A norm of head_dim on each head of q and k (Qwen3, Gemma 3), of the
                          // stack's kind.
   bool qk_norm_whole = false;  // The norms are of all heads together (OLMoE).
+  bool qk_norm_late = false;   // After the rotation (Hunyuan).
+  bool wide_rotary = false;    // Heads are turned in fp32 (Cohere, ERNIE 4.5).
   bool multihead = false;  // torch's nn.MultiheadAttention, batch_first: fused_qkv, tokens first.
   // Tokens of all images stand in one row, each image or window is attended by itself, and heads
   // are turned in fp32 (Qwen2-VL).
   bool by_image = false;
   bool heads_first = false;     // q, k and v are made contiguous with their heads first (Whisper).
   bool narrow_softmax = false;  // Falcon's is asked for no wider type.
+  bool wide_scores = false;     // q and k are widened to fp32 for their product (GPT-J).
+  // Positions are added by the product itself, and its result and the masked one have names of
+  // their own until the attention ends (BLOOM).
+  bool names_scores = false;
   bool relative = false;        // Of T5, whose scores are given positions and are not scaled.
   bool soft_cap = false;        // Scores go through tanh (Gemma 2): no fused kernel then.
   double rotary_part = 1.0;     // Of head_dim (Phi, NeoX, Phi-4-mini).
@@ -106,6 +118,7 @@ struct MlpShape {
   std::uint64_t intermediate = 0;
   bool gated = true;  // down(act(gate(x)) · up(x)); else down(act(up(x))).
   bool bias = false;
+  bool names_inner = false;    // A name holds what lies between the matrices until the layer ends.
   bool fused_gate_up = false;  // One Linear [2 intermediate, hidden] (Phi-3).
   Activation activation = Activation::silu;
 };
@@ -133,6 +146,7 @@ struct Input {
   // Of an embedding row. Where it is not hidden (OPT's word_embed_proj_dim), a Linear without bias
   // takes the rows to hidden, another takes the last layer's rows back for the head.
   std::uint64_t width = 0;
+  bool projects_last = false;  // ELECTRA's Linear has a bias and comes behind the sum and its norm.
   std::uint64_t type_rows = 0;   // token_type_embeddings (BERT).
   bool norm = false;             // A norm on the sum of embeddings (BERT; CLIP's pre_layrnorm).
   bool scaled = false;           // The embedding's rows times a number (Gemma, Granite).
@@ -215,6 +229,7 @@ struct Stack {
   std::uint64_t relative_buckets =
       0;  // T5; the first layer's attention owns the table [buckets, heads].
   bool angles_by_sample = false;  // Rotary positions of text and images differ (Qwen2-VL).
+  std::vector<bool> unturned;     // Layers without rotation (SmolLM3); empty: none.
   // Masks [rows, rows] of bools that modules hold beside their weights: one in each
   // layer or one in all, in transformers older than this (major, minor); 0.0: none.
   struct MaskBuffers {
@@ -230,6 +245,7 @@ struct Stack {
   ModuleNames names;
 
   std::uint64_t window(std::uint64_t layer) const { return windows.empty() ? 0 : windows[layer]; }
+  bool turns(std::uint64_t layer) const { return unturned.empty() || !unturned[layer]; }
 };
 
 // What comes after the last stack.
@@ -289,6 +305,7 @@ struct StoredQuantization {
 
 struct Architecture {
   std::string family;  // model_type; "onnx" where `graph` is all that is known
+  bool guessed = false;  // The model_type is not known: its keys are a Llama's.
   std::vector<Stack> stacks;
   std::uint64_t vocabulary = 0;        // Rows of the embedding; 0 where there is none.
   bool shared_embedding = false;       // Encoder and decoder share one (T5).

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BERT, RoBERTa and DistilBERT: an encoder with its norms behind and one on its embeddings. Without
+// BERT, RoBERTa, ELECTRA, ERNIE and DistilBERT: an encoder with its norms behind and one on its embeddings. Without
 // a task in the config's "architectures" it is the bare model, with its pooler where it has one.
-// Sources: transformers, models/{bert,roberta,distilbert}.
+// Sources: transformers, models/{bert,roberta,electra,ernie,distilbert}.
 #include "estimate/models/families.h"
 #include "estimate/models/llama.h"
 
@@ -48,6 +48,7 @@ void parse_bert(ConfigReader& config, Architecture& out) {
   stack.attention =
       read_heads(config, stack.hidden, {.kv_heads = {}, .head_dim = {}}, {.heads = 12});
   set_encoder(stack);
+  stack.mlp.names_inner = true;
   stack.mlp.intermediate = config.size({"intermediate_size"}, widths, 3072);
   stack.mlp.activation = config.activation_or({"hidden_act"}, Activation::gelu);
   stack.norm = layer_norm(config, {"layer_norm_eps"}, 1e-12);
@@ -66,6 +67,27 @@ void parse_bert(ConfigReader& config, Architecture& out) {
   out.head.kind = Head::Kind::pooler;
   out.head.bias = true;
   stack.names = bert_names();
+}
+
+// No pooler; an embedding that may be narrower, with all that is added to it.
+void parse_electra(ConfigReader& config, Architecture& out) {
+  parse_bert(config, out);
+  Stack& stack = out.stacks.back();
+  stack.input.width = config.size_or({"embedding_size"}, widths, 128);
+  stack.input.projects_last = stack.input.width != stack.hidden;
+  out.head = {};
+  out.head.kind = Head::Kind::none;
+  for (const std::string& name : config.texts("architectures"))
+    if (name.ends_with("ForMaskedLM") || name.ends_with("ForPreTraining"))
+      config.fail("architectures", "a head other than those of ELECTRA's first training",
+                  Errc::unsupported);
+}
+
+void parse_ernie(ConfigReader& config, Architecture& out) {
+  parse_bert(config, out);
+  if (config.flag_or({"use_task_id"}, false))
+    out.stacks.back().input.type_rows +=
+        config.size_or({"task_type_vocab_size"}, {1, vocabularies.max}, 3);
 }
 
 void parse_distilbert(ConfigReader& config, Architecture& out) {

@@ -54,6 +54,13 @@ std::uint64_t labels_of(ConfigReader& config) {
   return config.size_or({"num_labels"}, widths, std::min<std::uint64_t>(named, widths.max));
 }
 
+// CLIP's tower alone, without its projection; its last norm is made, and nothing is made of it.
+void keep_the_tower(Architecture& out) {
+  out.stacks.erase(out.stacks.begin());
+  out.stacks.back().final_norm_of_class = true;
+  out.vocabulary = 0;
+}
+
 // A Linear on the hidden states; BERT's classifier of samples stands on the pooler.
 void put_classifier(Architecture& out, std::uint64_t labels, bool per_sample) {
   const bool decoder = out.main().role == Stack::Role::decoder;
@@ -90,6 +97,7 @@ void read_task(ConfigReader& config, Architecture& out) {
     out.head.kind = Head::Kind::none;
   } else if (ends_with_any(name, {"ForSequenceClassification", "ForTokenClassification",
                                   "ForImageClassification", "ForQuestionAnswering"})) {
+    if (name == "CLIPForImageClassification" && out.stacks.size() == 2) keep_the_tower(out);
     if (out.stacks.size() > 1) {
       config.note(fmt::format("architectures: {} is planned with the head of a language model",
                               shown(name)));

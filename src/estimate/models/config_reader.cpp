@@ -13,7 +13,7 @@ namespace headroom::estimate {
 namespace {
 
 // transformers' ACT2FN; names of one meaning side by side.
-constexpr std::array<std::pair<std::string_view, Activation>, 11> activations{{
+constexpr std::array<std::pair<std::string_view, Activation>, 12> activations{{
     {"silu", Activation::silu},
     {"swish", Activation::silu},
     {"gelu", Activation::gelu},
@@ -23,6 +23,7 @@ constexpr std::array<std::pair<std::string_view, Activation>, 11> activations{{
     {"gelu_fast", Activation::gelu_new},
     {"quick_gelu", Activation::quick_gelu},
     {"relu", Activation::relu},
+    {"relu2", Activation::relu2},
     {"gelu_tanh", Activation::gelu_tanh},
     {"gelu_accurate", Activation::gelu_new},
 }};

@@ -82,6 +82,7 @@ void parse_bloom(ConfigReader& config, Architecture& out) {
   stack.mlp.activation = Activation::gelu_tanh;
   stack.input.norm = true;
   stack.positions = Positions::alibi;
+  stack.attention.names_scores = true;
   out.max_positions = config.size_or({"seq_length"}, position_counts, 2048);
 }
 

@@ -79,6 +79,7 @@ void parse_gptj(ConfigReader& config, Architecture& out) {
       config.size_or({"rotary_dim"}, {1, stack.attention.head_dim}, stack.attention.head_dim);
   stack.attention.rotary_part =
       static_cast<double>(turned) / static_cast<double>(stack.attention.head_dim);
+  stack.attention.wide_scores = true;
   stack.names.o = "out_proj";
   stack.names.up = "fc_in";
   stack.names.down = "fc_out";

@@ -10,6 +10,7 @@ namespace {
 using Count = std::uint64_t;
 
 Count norm_size(const Norm& norm, Count width) {
+  if (norm.weightless) return 0;
   return norm.kind == NormKind::layer && norm.bias ? 2 * width : width;
 }
 
@@ -22,6 +23,7 @@ Count norms_per_layer(const Stack& stack) {
       return 1;
     case NormPlacement::before:
     case NormPlacement::after:
+    case NormPlacement::behind:
     case NormPlacement::parallel_two:
       break;
   }
@@ -96,14 +98,16 @@ Count input_matrices(const Stack& stack) {
 
 Count input_size(const Stack& stack) {
   const Input& input = stack.input;
-  Count size = input_matrices(stack) + input.type_rows * stack.hidden;
+  const Count width = input.projects_last ? input.width : stack.hidden;
+  Count size = input_matrices(stack) + input.type_rows * width;
+  if (input.projects_last) size += stack.hidden;
   if (input.kind == Input::Kind::patches && input.patch_bias) size += stack.hidden;
   if (input.kind == Input::Kind::audio) size += 2 * stack.hidden;
   if (input.kind == Input::Kind::numbers) size += stack.hidden;
   if (input.class_token) size += stack.hidden;
-  if (input.norm) size += norm_size(stack.norm, stack.hidden);
+  if (input.norm) size += norm_size(stack.norm, width);
   if (stack.positions == Positions::learned || stack.positions == Positions::sinusoidal) {
-    size += stack.position_rows * stack.hidden;
+    size += stack.position_rows * width;
   }
   return size;
 }
@@ -111,7 +115,8 @@ Count input_size(const Stack& stack) {
 // OPT's way back from the layers' width to the embedding's.
 Count output_projection(const Stack& stack) {
   const Input& input = stack.input;
-  const bool narrow = input.kind == Input::Kind::tokens && input.width != stack.hidden;
+  const bool narrow = input.kind == Input::Kind::tokens && input.width != stack.hidden &&
+                      !input.projects_last;
   return narrow ? input.width * stack.hidden : 0;
 }
 

@@ -87,6 +87,7 @@ void parse_vit(ConfigReader& config, Architecture& out) {
   read_rows(stack, true);
   const bool bias = config.flag_or({"qkv_bias"}, true);
   set_bias(stack.attention, bias, true);
+  stack.input.own_type = true;
   stack.dropout.embedding = stack.dropout.residual =
       config.probability_or({"hidden_dropout_prob"}, 0);
   out.head.kind = Head::Kind::none;

@@ -88,7 +88,7 @@ Tensor rotate(Run& run, const AttentionShape& shape, const Shared& shared, const
   return ops::concat_last(tape, embedded, rest, "whole");
 }
 
-// The same in fp32, whatever the type of q and k (apply_rotary_pos_emb_vision).
+// The same in fp32, whatever the type of q and k (apply_rotary_pos_emb_vision; modeling_cohere.py).
 void rotate_wide(Run& run, const AttentionShape& shape, const Shared& shared, Qkv& heads) {
   const Tensor q = ops::cast(run.tape, heads.q, Element::fp32, "q.fp32");
   const Tensor k = ops::cast(run.tape, heads.k, Element::fp32, "k.fp32");
@@ -150,12 +150,14 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
   const AttentionShape& shape = layer.shape;
   const bool known = input.memory && input.cache != nullptr && input.cache->keys.defined();
   Qkv heads = project(run, layer, input, known);
-  if (layer.q_norm) {
+  const auto norm_both = [&](bool now) {
+    if (!layer.q_norm || !now) return;
     heads.q = norm_heads(run, shape, *layer.q_norm, heads.q);
     heads.k = norm_heads(run, shape, *layer.k_norm, heads.k);
-  }
-  const bool turns = shared.cos && !input.memory;
-  if (turns && shape.by_image) {
+  };
+  norm_both(!shape.qk_norm_late);
+  const bool turns = shared.cos && !input.memory && input.turns;
+  if (turns && (shape.by_image || shape.wide_rotary)) {
     rotate_wide(run, shape, shared, heads);
   } else if (turns) {
     {
@@ -165,6 +167,7 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
     const Scope scope(run.tape, "k");
     heads.k = rotate(run, shape, shared, heads.k);
   }
+  norm_both(shape.qk_norm_late);
   if (input.cache != nullptr && !known) remember(run, *input.cache, heads, input.window);
   const Shape out = {input.x.shape[0], input.x.shape[1], shape.query_size()};
   heads.heads_first = (turns && !turns_whole(shape, shared)) || shape.heads_first;

@@ -49,6 +49,7 @@ struct AttentionInput {
   std::uint64_t window = 0;   // Tokens that the cache keeps; 0: all.
   std::vector<Piece> pieces;  // Of by_image.
   bool windowed = false;      // It looks at fewer tokens than there are.
+  bool turns = true;          // Where the stack has rotary positions.
   Tensor* weights = nullptr;  // Is given the probabilities, where a kernel makes them.
 };
 Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/transformers/attention_kernel.h"
 
+#include <vector>
+
 namespace headroom::estimate::transformers {
 namespace {
 
@@ -45,14 +47,19 @@ Tensor as_matrices(Run& run, const Tensor& x, bool part, Name name) {
 Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in) {
   const Tensor &q = in.q, &k = in.k, &v = in.v;
   Tape& tape = run.tape;
-  const Tensor queries = run.autocast(q, "q.input");
-  const Tensor keys = run.autocast(k, "k.input");
+  const auto widened = [&](const Tensor& x, Name name) {
+    return shape.wide_scores ? ops::cast(tape, x, Element::fp32, name) : x;
+  };
+  const Tensor queries = run.autocast(widened(q, "q.fp32"), "q.input");
+  const Tensor keys = run.autocast(widened(k, "k.fp32"), "k.input");
   // nn.MultiheadAttention scales its queries, and adds its mask in the product (baddbmm).
   const Tensor scaled = shape.multihead ? ops::scale(tape, queries, "q.scaled") : queries;
   Tensor scores = ops::matmul(tape, scaled, keys, score_shape(q, k), "scores");
   // T5's scores are not scaled; transformers 5 multiplies them by 1.
   const bool in_place = shape.relative && run.version < narrow_t5_softmax;
-  if (!in_place && !shape.multihead) scores = ops::scale(tape, scores, "scores.scaled");
+  std::vector<Tensor> named;
+  if (shape.names_scores) named.push_back(scores);
+  if (!in_place && !shape.multihead && !shape.names_scores) scores = ops::scale(tape, scores, "scores.scaled");
   if (shape.soft_cap) {
     scores = ops::tanh(tape, ops::scale(tape, scores, "scores.divided"), "scores.capped");
     scores = ops::scale(tape, scores, "scores.multiplied");
@@ -62,10 +69,13 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
                       : ops::add(tape, scores, *shared.bias, "scores.with_positions");
   if (shared.mask && !shape.multihead)
     scores = ops::add(tape, scores, *shared.mask, "scores.masked");
+  if (shape.names_scores) named.push_back(scores);
   const bool narrow = keeps_type(run, shape) && !run.job.compute.autocast;
   Tensor wide =
       ops::softmax(tape, scores, narrow ? scores.element : Element::fp32, "probabilities");
-  scores = ops::cast(tape, wide, queries.element, "probabilities.narrow");
+  const Element narrowed = shape.wide_scores && !run.job.compute.autocast ? v.element
+                                                                         : queries.element;
+  scores = ops::cast(tape, wide, narrowed, "probabilities.narrow");
   wide = {};
   scores = run.dropout(scores, shared.dropout, "probabilities.dropped");
   const Tensor mixed = ops::matmul(tape, scores, run.autocast(v, "v.input"), q.shape, "attention");

@@ -23,15 +23,16 @@ InputModules::InputModules(Run& run, const Architecture& model, const Stack& sta
     : run_(run), stack_(stack) {
   const Input& input = stack.input;
   const Name embedding = run.tape.intern(stack.names.embedding);
+  const std::uint64_t width = input.projects_last ? input.width : stack.hidden;
   switch (input.kind) {
     case Input::Kind::tokens:
       table_ = shared_table ? *shared_table
                             : parameter(embedding + ".weight", {model.vocabulary, input.width});
       if (input.width != stack.hidden)
-        project_ =
-            make_plain_linear(run, "project_in", {stack.hidden, input.width}, false, run.weights());
+        project_ = make_plain_linear(run, "project_in", {stack.hidden, input.width},
+                                     input.projects_last, run.weights());
       if (input.type_rows > 0)
-        types_ = parameter("token_type_embeddings.weight", {input.type_rows, stack.hidden});
+        types_ = parameter("token_type_embeddings.weight", {input.type_rows, width});
       break;
     case Input::Kind::patches:
       first_weight_ = parameter("patch_embedding.weight",
@@ -56,8 +57,8 @@ InputModules::InputModules(Run& run, const Architecture& model, const Stack& sta
   if (stack.position_rows > 0)
     positions_ =
         parameter(run.tape.intern(stack.names.positions) + ".weight",
-                  {stack.position_rows, stack.hidden}, stack.positions != Positions::sinusoidal);
-  if (input.norm) norm_ = make_norm(run, "embeddings_norm", stack.norm, stack.hidden);
+                  {stack.position_rows, width}, stack.positions != Positions::sinusoidal);
+  if (input.norm) norm_ = make_norm(run, "embeddings_norm", stack.norm, width);
 }
 
 std::uint64_t InputModules::tokens_of(const Stack& stack, std::uint64_t tokens) {
@@ -78,7 +79,7 @@ Tensor InputModules::embed_tokens(std::uint64_t tokens) {
                       "embeddings_with_types");
   }
   if (stack_.input.scaled) hidden = ops::scale(tape, hidden, "embeddings.scaled");
-  return project_ ? apply(run_, *project_, hidden) : hidden;
+  return project_ && !stack_.input.projects_last ? apply(run_, *project_, hidden) : hidden;
 }
 
 Tensor InputModules::convolve(const Tensor& x, const std::optional<Tensor>& weight,
@@ -168,11 +169,12 @@ Tensor InputModules::look(const Tensor& pixels) {
 Tensor InputModules::with_positions(Tensor hidden, std::uint64_t length) {
   Tape& tape = run_.tape;
   if (positions_) {
-    const Tensor rows = ops::take(tape, *positions_, {1, length, stack_.hidden}, "positions");
+    const Tensor rows = ops::take(tape, *positions_, {1, length, hidden.shape.back()}, "positions");
     hidden = ops::add(tape, hidden, rows, "embeddings_with_positions");
   }
   if (norm_) hidden = apply(run_, *norm_, hidden);
-  return run_.dropout(hidden, stack_.dropout.embedding, "embeddings.dropped");
+  hidden = run_.dropout(hidden, stack_.dropout.embedding, "embeddings.dropped");
+  return stack_.input.projects_last ? apply(run_, *project_, hidden) : hidden;
 }
 
 }  // namespace headroom::estimate::transformers

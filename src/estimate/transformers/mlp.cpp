@@ -2,6 +2,7 @@
 #include "estimate/transformers/mlp.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace headroom::estimate::transformers {
 namespace {
@@ -38,6 +39,9 @@ Tensor activate(Run& run, Activation activation, const Tensor& x) {
                       "activated");
     case Activation::relu:
       return ops::relu(tape, x, "activated");
+    case Activation::relu2:  // torch.square is torch.pow, which autocast runs in fp32.
+      return ops::square(
+          tape, run.autocast_to_fp32(ops::relu(tape, x, "positive"), "positive.fp32"), "activated");
   }
   return x;
 }
@@ -83,7 +87,7 @@ ExpertLayer make_experts(Run& run, const Stack& stack) {
   return layer;
 }
 
-Tensor apply(Run& run, const Mlp& mlp, const Tensor& x) {
+Tensor apply(Run& run, const Mlp& mlp, const Tensor& x, Tensor* inner) {
   Tape& tape = run.tape;
   const auto between = [&](const Tensor& y) { return run.dropout(y, mlp.dropout, "dropped"); };
   if (mlp.gate_up) {
@@ -94,8 +98,9 @@ Tensor apply(Run& run, const Mlp& mlp, const Tensor& x) {
                  between(ops::mul(tape, up, activate(run, mlp.shape.activation, gate), "product")));
   }
   if (!mlp.gate) {
-    return apply(run, *mlp.down,
-                 between(activate(run, mlp.shape.activation, apply(run, *mlp.up, x))));
+    Tensor activated = between(activate(run, mlp.shape.activation, apply(run, *mlp.up, x)));
+    if (inner != nullptr && mlp.shape.names_inner) *inner = activated;
+    return apply(run, *mlp.down, std::exchange(activated, Tensor{}));
   }
   const Tensor activated = activate(run, mlp.shape.activation, apply(run, *mlp.gate, x));
   return apply(run, *mlp.down,

@@ -33,7 +33,8 @@ Mlp make_mlp(Run& run, const Stack& stack, const MlpShape& shape);
 ExpertLayer make_experts(Run& run, const Stack& stack);
 
 Tensor activate(Run& run, Activation activation, const Tensor& x);
-Tensor apply(Run& run, const Mlp& mlp, const Tensor& x);
+// `inner` is given what the last matrix is, where the family's layer has a name for it.
+Tensor apply(Run& run, const Mlp& mlp, const Tensor& x, Tensor* inner = nullptr);
 // Tokens are spread evenly over the experts: what a trained router aims at (its balancing loss).
 // Sources: modeling_mixtral.py and modeling_qwen2_moe.py, …SparseMoeBlock.
 Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x);

@@ -44,6 +44,8 @@ std::vector<const std::string*> norm_names(const Stack& stack) {
   if (stack.placement == NormPlacement::parallel_one) return {&names.first_norm};
   if (stack.placement == NormPlacement::around)
     return {&names.first_norm, &names.first_post_norm, &names.second_norm, &names.second_post_norm};
+  if (stack.placement == NormPlacement::behind)
+    return {&names.first_post_norm, &names.second_post_norm};
   if (stack.cross_attention) return {&names.first_norm, &names.cross_norm, &names.second_norm};
   return {&names.first_norm, &names.second_norm};
 }
@@ -251,6 +253,7 @@ AttentionInput StackModules::attention_input(std::uint64_t index, const Tensor& 
   input.x = x;
   input.cache = pass.cache == nullptr ? nullptr : &(*pass.cache)[index];
   input.window = stack_.window(index);
+  input.turns = stack_.turns(index);
   if (stack_.attention.by_image) {
     input.pieces = pieces_of(run_.grid, stack_.input.merge, stack_.window(index));
     const std::uint64_t images = x.shape[1] / run_.grid.patches();
@@ -266,18 +269,20 @@ Tensor StackModules::attend(const Layer& layer, const Shared& shared, const Atte
   return apply(run_, input.memory ? *layer.cross : layer.attention, shared, input);
 }
 
-Tensor StackModules::feed_forward(const Layer& layer, const Tensor& x) {
+Tensor StackModules::feed_forward(const Layer& layer, const Tensor& x, Tensor* inner) {
   if (layer.experts) return apply(run_, *layer.experts, x);
   const Scope scope(run_.tape, mlp_name_);
-  return apply(run_, *layer.mlp, x);
+  return apply(run_, *layer.mlp, x, inner);
 }
 
 Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const Tensor& x,
                                 const Pass& pass) {
   const Layer& layer = layers_[index];
   Tape& tape = run_.tape;
-  const bool before = stack_.placement != NormPlacement::after;
-  const bool around = stack_.placement == NormPlacement::around;
+  const bool after = stack_.placement == NormPlacement::after;
+  const bool behind = stack_.placement == NormPlacement::behind;
+  const bool before = !after && !behind;
+  const bool ends = behind || stack_.placement == NormPlacement::around;
   std::size_t norm = 0;
   bool bare = index == 0 && stack_.first_norm_skipped;
   // One half: x + f(norm(x)), with the norm where the family has it.
@@ -286,10 +291,10 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
     bare = false;
     hidden = function(hidden);
     hidden = run_.dropout(hidden, dropout, "dropped");
-    if (around) hidden = apply(run_, layer.norms[norm++], hidden);
+    if (ends) hidden = apply(run_, layer.norms[norm++], hidden);
     if (stack_.residual_scaled) hidden = ops::scale(tape, hidden, "residual_scaled");
     hidden = ops::add(tape, in, hidden, name);
-    return before ? hidden : apply(run_, layer.norms[norm++], hidden);
+    return after ? apply(run_, layer.norms[norm++], hidden) : hidden;
   };
   const double dropout = stack_.dropout.residual;
   Tensor weights;  // Of eager attention: a name of the layer's holds them until it ends.
@@ -313,8 +318,9 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
       return attend(layer, other, input);
     });
   }
+  Tensor inner;
   return half(hidden, dropout, "mlp_residual",
-              [&](const Tensor& in) { return feed_forward(layer, in); });
+              [&](const Tensor& in) { return feed_forward(layer, in, &inner); });
 }
 
 Tensor StackModules::run_parallel(std::uint64_t index, const Shared& shared, const Tensor& x,

@@ -46,7 +46,7 @@ class StackModules {
   void add_mask(Shared& shared, Shape shape, Element element);
   Tensor run_layer(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
   Tensor attend(const Layer& layer, const Shared& shared, const AttentionInput& input);
-  Tensor feed_forward(const Layer& layer, const Tensor& x);
+  Tensor feed_forward(const Layer& layer, const Tensor& x, Tensor* inner = nullptr);
   Tensor run_serial(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
   Tensor run_parallel(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
   AttentionInput attention_input(std::uint64_t index, const Tensor& x, const Pass& pass) const;
