@@ -118,7 +118,7 @@ struct MlpShape {
   std::uint64_t intermediate = 0;
   bool gated = true;  // down(act(gate(x)) · up(x)); else down(act(up(x))).
   bool bias = false;
-  bool names_inner = false;    // A name holds what lies between the matrices until the layer ends.
+  bool names_inner = false;  // Names hold what its matrices are given and give, to the layer's end.
   bool fused_gate_up = false;  // One Linear [2 intermediate, hidden] (Phi-3).
   Activation activation = Activation::silu;
 };
@@ -166,6 +166,11 @@ struct Input {
     std::uint64_t width = 0;
   };
   std::vector<Resolution> resolutions;
+  // What a name in the family's forward holds until its layers are through: the embedding's rows,
+  // the first layer's input, or nothing.
+  enum class Named : std::uint8_t { rows, whole, nothing };
+  Named named = Named::rows;
+  bool positions_by_sample = false;  // Rows of the table for each sample, held as well (OPT).
   bool own_type = false;  // Pixels come in fp32 and are cast to the weights' type.
   std::uint64_t mel_bins = 0;
   std::uint64_t features = 0;  // Of Kind::numbers.

@@ -18,6 +18,7 @@ void set_encoder(Stack& stack) {
   stack.final_norm = false;
   stack.positions = Positions::learned;
   stack.input.norm = true;
+  stack.input.named = Input::Named::whole;
 }
 
 ModuleNames bert_names() {

@@ -11,6 +11,7 @@ namespace {
 void add_text_tower(ConfigReader& config, Architecture& out) {
   Stack& stack = out.stacks.emplace_back();
   stack.role = Stack::Role::text;
+  stack.input.named = Input::Named::whole;
   stack.hidden = config.size({"hidden_size"}, widths, 512);
   stack.layers = config.size({"num_hidden_layers"}, layer_counts, 12);
   stack.attention =

@@ -43,6 +43,7 @@ void parse_modernbert(ConfigReader& config, Architecture& out) {
                 config.positive_or({"norm_eps"}, 1e-5)};
   stack.first_norm_skipped = true;
   stack.input.norm = true;
+  stack.input.named = Input::Named::nothing;
   stack.dropout.embedding = config.probability_or({"embedding_dropout"}, 0);
   stack.dropout.attention = config.probability_or({"attention_dropout"}, 0);
   stack.dropout.activation = config.probability_or({"mlp_dropout"}, 0);

@@ -31,6 +31,7 @@ void parse_opt(ConfigReader& config, Architecture& out) {
   out.max_positions = config.size({"max_position_embeddings"}, position_counts, 2048);
   stack.positions = Positions::learned;
   stack.position_rows = out.max_positions + 2;
+  stack.input.positions_by_sample = true;
   read_vocabulary(config, out, stack, 50272, /*tied=*/true);
   stack.input.width = config.size_or({"word_embed_proj_dim"}, widths, stack.hidden);
   ModuleNames& names = stack.names;

@@ -32,6 +32,7 @@ Stack& add_tower(ConfigReader& config, Architecture& out, const TowerDefaults& d
       config.probability_or({"attention_dropout", "attention_probs_dropout_prob"}, 0);
   stack.positions = Positions::learned;
   stack.input.kind = Input::Kind::patches;
+  stack.input.named = Input::Named::whole;
   stack.input.channels = config.size_or({"num_channels"}, {1, 1024}, 3);
   stack.input.image_size = config.size_or({"image_size"}, pixel_counts, 224);
   stack.input.patch_size =
@@ -88,6 +89,7 @@ void parse_vit(ConfigReader& config, Architecture& out) {
   const bool bias = config.flag_or({"qkv_bias"}, true);
   set_bias(stack.attention, bias, true);
   stack.input.own_type = true;
+  stack.input.named = Input::Named::nothing;
   stack.dropout.embedding = stack.dropout.residual =
       config.probability_or({"hidden_dropout_prob"}, 0);
   out.head.kind = Head::Kind::none;

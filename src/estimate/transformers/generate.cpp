@@ -49,7 +49,7 @@ void Network::generate() {
                           Component::workspace);
   if (model_.head.kind != Head::Kind::language || !model_.main().causal) {
     for (std::size_t i = 0; i < stacks_.size(); ++i)
-      const Tensor output = output_of(stacks_[i].forward(inputs_[i].forward(prompt), {}));
+      const Tensor output = output_of(run_stack(i, prompt, {}));
     return;
   }
   Pass pass;

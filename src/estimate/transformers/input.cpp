@@ -158,7 +158,10 @@ Tensor InputModules::forward(std::uint64_t tokens) {
       break;
     }
   }
-  return with_positions(std::move(hidden), length);
+  if (stack_.input.named == Input::Named::rows) named_.push_back(hidden);
+  hidden = with_positions(std::move(hidden), length);
+  if (stack_.input.named == Input::Named::whole) named_.push_back(hidden);
+  return hidden;
 }
 
 Tensor InputModules::look(const Tensor& pixels) {
@@ -169,7 +172,10 @@ Tensor InputModules::look(const Tensor& pixels) {
 Tensor InputModules::with_positions(Tensor hidden, std::uint64_t length) {
   Tape& tape = run_.tape;
   if (positions_) {
-    const Tensor rows = ops::take(tape, *positions_, {1, length, hidden.shape.back()}, "positions");
+    const std::uint64_t samples = stack_.input.positions_by_sample ? hidden.shape[0] : 1;
+    const Tensor rows =
+        ops::take(tape, *positions_, {samples, length, hidden.shape.back()}, "positions");
+    if (stack_.input.positions_by_sample) named_.push_back(rows);
     hidden = ops::add(tape, hidden, rows, "embeddings_with_positions");
   }
   if (norm_) hidden = apply(run_, *norm_, hidden);

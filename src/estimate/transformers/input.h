@@ -3,6 +3,8 @@
 #pragma once
 
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "estimate/models/architecture.h"
 #include "estimate/transformers/linear.h"
@@ -21,6 +23,8 @@ class InputModules {
   // → [batch, tokens, hidden]. `tokens` counts what the stack sees where the input is tokens or
   // numbers; an image and a recording have their own.
   Tensor forward(std::uint64_t tokens);
+  // What the last forward left names for; the caller holds it while the stack runs.
+  std::vector<Tensor> take_named() { return std::exchange(named_, {}); }
   // The pixels of so many images, and the tower's input that they become.
   Tensor pixels(std::uint64_t images);
   Tensor look(const Tensor& pixels);
@@ -38,6 +42,7 @@ class InputModules {
 
   Run& run_;
   const Stack& stack_;
+  std::vector<Tensor> named_;
   std::optional<Tensor> table_, positions_, types_, class_token_;
   std::optional<Tensor> first_weight_, first_bias_, second_weight_, second_bias_;  // Convolutions.
   std::optional<Linear> project_;  // OPT's project_in, or the Linear of numbers.

@@ -94,17 +94,21 @@ Tensor apply(Run& run, const Mlp& mlp, const Tensor& x, Tensor* inner) {
     const Tensor both = apply(run, *mlp.gate_up, x);
     const Tensor gate = ops::narrow_last(tape, both, mlp.shape.intermediate);
     const Tensor up = ops::narrow_last(tape, both, mlp.shape.intermediate);
-    return apply(run, *mlp.down,
-                 between(ops::mul(tape, up, activate(run, mlp.shape.activation, gate), "product")));
+    // A statement of its own: the activated half goes before the last product.
+    Tensor product = ops::mul(tape, up, activate(run, mlp.shape.activation, gate), "product");
+    return apply(run, *mlp.down, between(std::exchange(product, Tensor{})));
   }
   if (!mlp.gate) {
     Tensor activated = between(activate(run, mlp.shape.activation, apply(run, *mlp.up, x)));
     if (inner != nullptr && mlp.shape.names_inner) *inner = activated;
     return apply(run, *mlp.down, std::exchange(activated, Tensor{}));
   }
-  const Tensor activated = activate(run, mlp.shape.activation, apply(run, *mlp.gate, x));
-  return apply(run, *mlp.down,
-               between(ops::mul(tape, activated, apply(run, *mlp.up, x), "product")));
+  Tensor product;
+  {
+    const Tensor activated = activate(run, mlp.shape.activation, apply(run, *mlp.gate, x));
+    product = ops::mul(tape, activated, apply(run, *mlp.up, x), "product");
+  }
+  return apply(run, *mlp.down, between(std::exchange(product, Tensor{})));
 }
 
 Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x) {

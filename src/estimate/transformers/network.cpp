@@ -84,7 +84,7 @@ void Network::make_head() {
 
 std::optional<Tensor> Network::run_encoders(std::uint64_t tokens) {
   if (!model_.main().cross_attention) return std::nullopt;
-  return stacks_.front().forward(input_of(0, tokens), {});
+  return run_stack(0, tokens, {});
 }
 
 // PEFT's enable_input_require_grads, or nothing inside a checkpoint would get a gradient.
@@ -96,8 +96,14 @@ Tensor Network::input_of(std::size_t stack, std::uint64_t tokens) {
   return hidden;
 }
 
+Tensor Network::run_stack(std::size_t stack, std::uint64_t tokens, const Pass& pass) {
+  Tensor hidden = input_of(stack, tokens);
+  const std::vector<Tensor> named = inputs_[stack].take_named();
+  return stacks_[stack].forward(std::move(hidden), pass);
+}
+
 Tensor Network::run_main(std::uint64_t tokens, const Pass& pass) {
-  return stacks_.back().forward(input_of(stacks_.size() - 1, tokens), pass);
+  return run_stack(stacks_.size() - 1, tokens, pass);
 }
 
 Tensor Network::run_main(std::uint64_t tokens, const Pass& pass, const Tensor& pixels,
@@ -109,6 +115,8 @@ Tensor Network::run_main(std::uint64_t tokens, const Pass& pass, const Tensor& p
   hidden = ops::scatter_rows(run_.tape, hidden, seen.features, "embeddings_with_images");
   Pass among = pass;
   among.both_ways = model_.projector->both_ways;
+  inputs_.back().take_named();  // The rows with images have taken the name.
+  const Tensor named = hidden;
   return stacks_.back().forward(hidden, among);
 }
 
@@ -168,7 +176,7 @@ void Network::train_micro_batch() {
   if (model_.head.kind == Head::Kind::projection) {  // Both towers, and their agreement.
     std::vector<Tensor> towers;
     for (std::size_t i = 0; i < stacks_.size(); ++i) {
-      const Tensor hidden = stacks_[i].forward(input_of(i, tokens), {});
+      const Tensor hidden = run_stack(i, tokens, {});
       const Shape first = {run_.batch, hidden.shape[2]};
       towers.push_back(apply(run_, projections_[i], ops::take(tape, hidden, first, "pooled")));
     }

@@ -28,6 +28,7 @@ class Network {
   // The stacks before the last one; what the last one looks at, if it does.
   std::optional<Tensor> run_encoders(std::uint64_t tokens);
   Tensor input_of(std::size_t stack, std::uint64_t tokens);
+  Tensor run_stack(std::size_t stack, std::uint64_t tokens, const Pass& pass);
   // The last stack. `pixels`, if there are any, are looked at first; what was seen is given to
   // `features`, which the model's output keeps.
   Tensor run_main(std::uint64_t tokens, const Pass& pass);

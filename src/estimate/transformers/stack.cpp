@@ -183,13 +183,17 @@ void StackModules::add_window_mask(Shared& shared, const Shape& shape, Element e
   const Attention kernel = *run_.job.compute.attention;
   if (stack_.role == Stack::Role::vision) return;
   if (kernel == Attention::math || run_.job.compute.own_windows) return;
-  bool narrower = false;
-  for (std::uint64_t i = 0; i < stack_.layers && !narrower; ++i)
-    narrower = is_windowed(i, shape[3]);
-  if (!narrower) return;
+  std::uint64_t narrower = 0;
+  for (std::uint64_t i = 0; i < stack_.layers; ++i) narrower += is_windowed(i, shape[3]) ? 1 : 0;
+  // Where every layer has the window there is one mask, and eager attention has that already.
+  if (narrower == 0 || (kernel == Attention::eager && narrower == stack_.layers)) return;
   const bool capped = stack_.attention.soft_cap;
   const bool bools = kernel != Attention::eager && !capped && run_.version >= bool_masks;
-  shared.window_mask = run_.tape.empty("window_mask", {shape, bools ? Element::uint8 : element});
+  Shape stored = shape;
+  const bool padded = kernel == Attention::sdpa_mask || run_.job.compute.padding;
+  if (bools && !padded) stored[0] = 1;  // The others are the same one (expand).
+  shared.window_mask = run_.tape.empty("window_mask", {stored, bools ? Element::uint8 : element});
+  shared.window_mask->shape = shape;
 }
 
 // modeling_gemma3.py, create_masks_for_vision_model: one for all tokens, one for the window.
@@ -201,7 +205,8 @@ void StackModules::add_image_masks(Shared& shared, const Shape& shape, Element e
 }
 
 bool StackModules::is_windowed(std::uint64_t layer, std::uint64_t tokens) const {
-  return stack_.window(layer) > 0 && tokens > stack_.window(layer);
+  // masking_utils.py, _ignore_causal_mask_sdpa: also where it is just as wide.
+  return stack_.window(layer) > 0 && tokens >= stack_.window(layer);
 }
 
 Tensor StackModules::forward(Tensor x, const Pass& pass) {
@@ -293,6 +298,7 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
     hidden = run_.dropout(hidden, dropout, "dropped");
     if (ends) hidden = apply(run_, layer.norms[norm++], hidden);
     if (stack_.residual_scaled) hidden = ops::scale(tape, hidden, "residual_scaled");
+    const Tensor branch = stack_.mlp.names_inner ? hidden : Tensor{};
     hidden = ops::add(tape, in, hidden, name);
     return after ? apply(run_, layer.norms[norm++], hidden) : hidden;
   };
