@@ -86,7 +86,10 @@ Job apply(Job job, const Change& change) {
   if (change.micro) job.batch.micro = change.micro;
   if (change.accumulate) job.batch.accumulate = change.accumulate;
   take(job.compute.checkpointing, change.checkpointing);
-  if (change.attention) job.compute.attention = change.attention;
+  if (change.attention) {
+    job.compute.attention = change.attention;
+    job.compute.by_pytorch = false;
+  }
   take(job.compute.loss, change.loss);
   take(job.compute.norm, change.norm);
   take(job.optimizer.foreach, change.foreach);

@@ -144,8 +144,8 @@ class JobParser {
     }
     job_.compute.given.attention = compute.find("attention") != nullptr;
     compute.read("padding", job_.compute.padding);
-    bool reentrant = false;  // Either kind of checkpoint takes the same.
-    compute.read("use_reentrant", reentrant);
+    job_.compute.by_pytorch = !job_.compute.attention;
+    compute.read("use_reentrant", job_.compute.reentrant);
     const bool by_pytorch =
         !job_.compute.attention || *job_.compute.attention >= Attention::efficient;
     if (job_.compute.padding && by_pytorch && !job_.compute.own_windows)

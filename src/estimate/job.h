@@ -84,6 +84,8 @@ struct Job {
     std::optional<Attention> attention;  // What the device has, flash if that is unknown.
     Checkpointing checkpointing = Checkpointing::none;
     bool padding = false;      // Samples of several lengths: sdpa is given a mask.
+    bool reentrant = false;    // Checkpoints hold the gradient that they were given until they end.
+    bool by_pytorch = false;   // No kernel was named: "sdpa", or nothing.
     bool own_windows = false;  // The kernel knows windows itself (flash_attention_2).
     bool keep_outputs = false;
     Loss loss = Loss::eager;

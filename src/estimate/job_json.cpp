@@ -46,6 +46,7 @@ Json compute_of(const Job::Compute& compute) {
                {"residual", to_string(compute.residual)},
                {"embeddings", to_string(compute.embeddings)}};
   if (compute.padding) json["padding"] = true;
+  if (compute.reentrant) json["use_reentrant"] = true;
   if (compute.attention) json["attention"] = to_string(*compute.attention);
   if (compute.own_windows) json["attention"] = "flash_attention_2";
   return json;

@@ -332,14 +332,16 @@ std::vector<Tensor> detached(TensorsView tensors, const std::vector<bool>& wante
 
 }  // namespace
 
-Tensor checkpoint(Tape& tape, const std::vector<Tensor>& inputs, const Function& function) {
+Tensor checkpoint(Tape& tape, const std::vector<Tensor>& inputs, const Function& function,
+                  bool reentrant) {
   const bool enabled = tape.grad_enabled();
   tape.enable_grad(false);
   Tensor y = function(tape, detached(inputs, std::vector<bool>(inputs.size(), false)));
   tape.enable_grad(enabled);
   y.node = nullptr;
   return tape.connect(y, inputs, inputs,
-                      [function](Tape& t, Tensor grad, const Node& node) -> Tensors {
+                      [function, reentrant](Tape& t, Tensor grad, const Node& node) -> Tensors {
+                        const Tensor named = reentrant ? grad : Tensor{};
                         std::vector<bool> wanted;
                         for (std::size_t i = 0; i < node.inputs.size(); ++i)
                           wanted.push_back(node.wants(i));

@@ -111,6 +111,8 @@ Tensor efficient_attention(Tape& tape, const Tensor& q, const Tensor& k, const T
 // torch.utils.checkpoint: runs `function` without gradients and keeps only its inputs; backward
 // runs it again.
 using Function = std::function<Tensor(Tape&, const std::vector<Tensor>&)>;
-Tensor checkpoint(Tape& tape, const std::vector<Tensor>& inputs, const Function& function);
+// The reentrant kind is a function of Python's, which has a name for the gradient that it is given.
+Tensor checkpoint(Tape& tape, const std::vector<Tensor>& inputs, const Function& function,
+                  bool reentrant = false);
 
 }  // namespace headroom::estimate::ops

@@ -100,6 +100,7 @@ struct AttentionShape {
   bool by_image = false;
   bool heads_first = false;     // q, k and v are made contiguous with their heads first (Whisper).
   bool narrow_softmax = false;  // Falcon's is asked for no wider type.
+  bool indexes_heads = false;   // k and v are copied out of the fused projection (Falcon-7B).
   bool wide_scores = false;     // q and k are widened to fp32 for their product (GPT-J).
   // Positions are added by the product itself, and its result and the masked one have names of
   // their own until the attention ends (BLOOM).

@@ -53,6 +53,7 @@ void parse_falcon(ConfigReader& config, Architecture& out) {
                                       config.text_or({"model_type"}, "") == "RefinedWeb");
   stack.attention.narrow_softmax = true;
   stack.attention.kv_heads = kv_heads_of(config, stack.attention, renewed);
+  stack.attention.indexes_heads = !renewed && config.flag_or({"multi_query"}, true);
   const bool bias = config.flag_or({"bias"}, false);
   set_bias(stack.attention, bias, bias);
   stack.mlp.bias = bias;

@@ -37,8 +37,14 @@ Qkv project(Run& run, const AttentionLayer& layer, const AttentionInput& input, 
       return Tape::view(all, {all.shape[0], all.shape[1], size});
     };
     heads.q = part(shape.query_size(), true);
-    heads.k = part(shape.kv_size(), false);
-    heads.v = part(shape.kv_size(), false);
+    if (shape.indexes_heads) {
+      const Shape one = {all.shape[0], all.shape[1], shape.kv_size()};
+      heads.k = ops::take(run.tape, all, one, "k.indexed");
+      heads.v = ops::take(run.tape, all, one, "v.indexed");
+    } else {
+      heads.k = part(shape.kv_size(), false);
+      heads.v = part(shape.kv_size(), false);
+    }
   } else {
     heads.q = apply(run, *layer.q, x);
     if (!known) {
@@ -172,7 +178,7 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
   const Shape out = {input.x.shape[0], input.x.shape[1], shape.query_size()};
   heads.heads_first = (turns && !turns_whole(shape, shared)) || shape.heads_first;
   heads.q_part = heads.k_part = shape.fused_qkv && !shape.multihead && !turns && !layer.q_norm;
-  heads.v_part = shape.fused_qkv && !shape.multihead;
+  heads.v_part = shape.fused_qkv && !shape.multihead && !shape.indexes_heads;
   const bool again = run.job.compute.checkpointing == Checkpointing::selective && run.trains();
   if (!again) heads.weights = input.weights;  // Or the layer is over when it runs again.
   Shared own = shared;

@@ -113,8 +113,9 @@ Tensor InputModules::embed_patches(const Tensor& pixels) {
   const Meta patches{input.frames > 0 ? Shape{1, pixels.shape[0], stack_.hidden}
                                       : Shape{pixels.shape[0], input.patches(), stack_.hidden},
                      element};
-  Tensor hidden = convolve(ops::cast(tape, pixels, element, "pixel_values.cast"), first_weight_,
-                           first_bias_, patches, "patch_embeddings");
+  const Tensor narrow = ops::cast(tape, pixels, element, "pixel_values.cast");
+  if (input.named == Input::Named::nothing && given_.defined()) named_.push_back(narrow);
+  Tensor hidden = convolve(narrow, first_weight_, first_bias_, patches, "patch_embeddings");
   // enable_input_require_grads() asks it of every embedding of the model, patches as well.
   const bool asked = run_.adapters() && run_.job.compute.checkpointing != Checkpointing::none &&
                      input.own_type && run_.version >= all_inputs_want_gradients;
@@ -127,7 +128,7 @@ Tensor InputModules::embed_patches(const Tensor& pixels) {
 Tensor InputModules::embed_audio(std::uint64_t frames) {
   Tape& tape = run_.tape;
   const Element element = first_weight_->element;
-  const Tensor features = tape.empty(
+  const Tensor features = given_ = tape.empty(
       "input_features", {{run_.batch, stack_.input.mel_bins, frames * audio_stride}, element},
       Component::other);
   const Meta first{{run_.batch, frames * audio_stride, stack_.hidden}, element};
@@ -147,7 +148,8 @@ Tensor InputModules::forward(std::uint64_t tokens) {
       hidden = embed_tokens(length);
       break;
     case Input::Kind::patches:
-      hidden = embed_patches(pixels(run_.batch));
+      given_ = pixels(run_.batch);
+      hidden = embed_patches(given_);
       break;
     case Input::Kind::audio:
       hidden = embed_audio(length);

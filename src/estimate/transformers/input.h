@@ -25,6 +25,8 @@ class InputModules {
   Tensor forward(std::uint64_t tokens);
   // What the last forward left names for; the caller holds it while the stack runs.
   std::vector<Tensor> take_named() { return std::exchange(named_, {}); }
+  // The batch's own images or sounds, which its loop holds until the backward pass is through.
+  void end_batch() { given_ = {}; }
   // The pixels of so many images, and the tower's input that they become.
   Tensor pixels(std::uint64_t images);
   Tensor look(const Tensor& pixels);
@@ -43,6 +45,7 @@ class InputModules {
   Run& run_;
   const Stack& stack_;
   std::vector<Tensor> named_;
+  Tensor given_;
   std::optional<Tensor> table_, positions_, types_, class_token_;
   std::optional<Tensor> first_weight_, first_bias_, second_weight_, second_bias_;  // Convolutions.
   std::optional<Linear> project_;  // OPT's project_in, or the Linear of numbers.

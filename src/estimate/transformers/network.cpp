@@ -193,6 +193,7 @@ void Network::train_micro_batch() {
   tape.set_phase(Phase::backward);
   Tensor seed = tape.empty("loss.grad", loss);
   tape.backward(loss, std::move(seed));
+  for (InputModules& input : inputs_) input.end_batch();
 }
 
 }  // namespace headroom::estimate::transformers

@@ -183,10 +183,11 @@ void StackModules::add_window_mask(Shared& shared, const Shape& shape, Element e
   const Attention kernel = *run_.job.compute.attention;
   if (stack_.role == Stack::Role::vision) return;
   if (kernel == Attention::math || run_.job.compute.own_windows) return;
+  const bool has_one = kernel == Attention::eager || kernel == Attention::sdpa_mask;
   std::uint64_t narrower = 0;
   for (std::uint64_t i = 0; i < stack_.layers; ++i) narrower += is_windowed(i, shape[3]) ? 1 : 0;
-  // Where every layer has the window there is one mask, and eager attention has that already.
-  if (narrower == 0 || (kernel == Attention::eager && narrower == stack_.layers)) return;
+  // Where every layer has the window there is one mask, and these two have that already.
+  if (narrower == 0 || (has_one && narrower == stack_.layers)) return;
   const bool capped = stack_.attention.soft_cap;
   const bool bools = kernel != Attention::eager && !capped && run_.version >= bool_masks;
   Shape stored = shape;
@@ -205,8 +206,9 @@ void StackModules::add_image_masks(Shared& shared, const Shape& shape, Element e
 }
 
 bool StackModules::is_windowed(std::uint64_t layer, std::uint64_t tokens) const {
-  // masking_utils.py, _ignore_causal_mask_sdpa: also where it is just as wide.
-  return stack_.window(layer) > 0 && tokens >= stack_.window(layer);
+  const std::uint64_t window = stack_.window(layer);
+  // masking_utils.py, _ignore_causal_mask_sdpa: there also where it is just as wide.
+  return window > 0 && (tokens > window || (tokens == window && run_.job.compute.by_pytorch));
 }
 
 Tensor StackModules::forward(Tensor x, const Pass& pass) {
@@ -234,8 +236,10 @@ Tensor StackModules::forward(Tensor x, const Pass& pass) {
                           // The recomputation opens autocast anew, and its cache ends with it.
                           if (run_.tape.in_backward()) run_.clear_autocast_cache();
                           return y;
-                        });
+                        },
+                        run_.job.compute.reentrant);
   }
+  named_ = {};
   if (stack_.final_norm_of_class) {
     const Tensor pooled = apply(run_, *final_norm_, Tape::view(x, {x.shape[0], 1, x.shape[2]}));
     return x;
@@ -324,6 +328,7 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
       return attend(layer, other, input);
     });
   }
+  if (stack_.attention.names_scores) named_ = weights;
   Tensor inner;
   return half(hidden, dropout, "mlp_residual",
               [&](const Tensor& in) { return feed_forward(layer, in, &inner); });

@@ -51,6 +51,7 @@ class StackModules {
   Tensor run_parallel(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
   AttentionInput attention_input(std::uint64_t index, const Tensor& x, const Pass& pass) const;
 
+  Tensor named_;  // BLOOM: the loop over layers has a name for the last one's probabilities.
   Run& run_;
   const Stack& stack_;
   Name layers_name_;
