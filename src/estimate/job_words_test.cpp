@@ -37,9 +37,10 @@ TEST(JobWords, padding_gives_sdpa_a_mask_and_leaves_others_as_they_are) {
   EXPECT_EQ(attention("eager"), Attention::eager);
 }
 
-TEST(JobWords, use_reentrant_is_read_and_either_is_the_same_job) {
+TEST(JobWords, use_reentrant_is_read) {
   const auto job = job_from("[compute]\ncheckpointing = \"layer\"\nuse_reentrant = true\n");
   EXPECT_EQ(job.compute.checkpointing, Checkpointing::layer);
+  EXPECT_TRUE(job.compute.reentrant);
 }
 
 TEST(JobWords, optimizers_of_the_trainer) {

@@ -293,16 +293,13 @@ Tensor layer_norm(Tape& tape, const Tensor& x, const std::optional<Tensor>& weig
   if (bias) inputs.push_back(*bias);
   Tensors saved = {x, mean, rstd};
   if (weight) saved.push_back(*weight);
-  return tape.connect(y, inputs, saved,
-                      [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
-                        Tensors grads(node.inputs.size());
-                        if (node.wants(0)) grads[0] = t.empty(name + ".grad", input);
-                        if (grads.size() > 1 && node.wants(1))
-                          grads[1] = t.empty(name + ".weight_grad", scale);
-                        if (grads.size() > 2 && node.wants(2))
-                          grads[2] = t.empty(name + ".bias_grad", scale);
-                        return grads;
-                      });
+  return tape.connect(y, inputs, saved, [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
+    Tensors grads(node.inputs.size());
+    if (node.wants(0)) grads[0] = t.empty(name + ".grad", input);
+    if (grads.size() > 1 && node.wants(1)) grads[1] = t.empty(name + ".weight_grad", scale);
+    if (grads.size() > 2 && node.wants(2)) grads[2] = t.empty(name + ".bias_grad", scale);
+    return grads;
+  });
 }
 
 Tensor fused_rms_norm(Tape& tape, const Tensor& x, const Tensor& weight, Name name) {

@@ -201,7 +201,9 @@ void note_unproven(const Architecture& model, Plan& plan) {
   constexpr double fewer = 0.2, more = 0.6;
   const auto kept = static_cast<double>(plan.components[allocator::Component::activations]);
   const auto peak = static_cast<double>(plan.allocated_bytes);
-  const auto bytes = [](double value) { return to_string(Bytes{static_cast<std::uint64_t>(value)}); };
+  const auto bytes = [](double value) {
+    return to_string(Bytes{static_cast<std::uint64_t>(value)});
+  };
   plan.notes.push_back(fmt::format(
       "Unproven: what the layers of model_type \"{}\" keep was not compared with PyTorch. If they "
       "keep as much as others with a Llama's keys, the peak is between {} and {}.",

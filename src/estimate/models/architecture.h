@@ -61,9 +61,10 @@ struct Norm {
   double eps = 1e-6;
   bool unit_offset = false;  // Gemma's RMSNorm: times (1 + weight), in fp32.
   bool keeps_input = false;  // T5's: the input itself is scaled, not its fp32 copy.
-  bool wide_weight = false;  // The weight multiplies before the result is narrowed (OLMo 2, Helium).
+  bool wide_weight =
+      false;             // The weight multiplies before the result is narrowed (OLMo 2, Helium).
   bool by_hand = false;  // Cohere's LayerNorm: both moments by single operations, in fp32. No bias.
-  bool weightless = false;    // OLMo's LayerNorm: of an fp32 copy, with neither weight nor bias.
+  bool weightless = false;   // OLMo's LayerNorm: of an fp32 copy, with neither weight nor bias.
   bool weight_made = false;  // Nemotron's LayerNorm: 1 + weight is made each time, in its own type.
 };
 
@@ -105,9 +106,9 @@ struct AttentionShape {
   // Positions are added by the product itself, and its result and the masked one have names of
   // their own until the attention ends (BLOOM).
   bool names_scores = false;
-  bool relative = false;        // Of T5, whose scores are given positions and are not scaled.
-  bool soft_cap = false;        // Scores go through tanh (Gemma 2): no fused kernel then.
-  double rotary_part = 1.0;     // Of head_dim (Phi, NeoX, Phi-4-mini).
+  bool relative = false;     // Of T5, whose scores are given positions and are not scaled.
+  bool soft_cap = false;     // Scores go through tanh (Gemma 2): no fused kernel then.
+  double rotary_part = 1.0;  // Of head_dim (Phi, NeoX, Phi-4-mini).
 
   bool grouped() const { return kv_heads != heads; }
   std::uint64_t query_size() const { return heads * head_dim; }
@@ -172,7 +173,7 @@ struct Input {
   enum class Named : std::uint8_t { rows, whole, nothing };
   Named named = Named::rows;
   bool positions_by_sample = false;  // Rows of the table for each sample, held as well (OPT).
-  bool own_type = false;  // Pixels come in fp32 and are cast to the weights' type.
+  bool own_type = false;             // Pixels come in fp32 and are cast to the weights' type.
   std::uint64_t mel_bins = 0;
   std::uint64_t features = 0;  // Of Kind::numbers.
 
@@ -310,7 +311,7 @@ struct StoredQuantization {
 };
 
 struct Architecture {
-  std::string family;  // model_type; "onnx" where `graph` is all that is known
+  std::string family;    // model_type; "onnx" where `graph` is all that is known
   bool guessed = false;  // The model_type is not known: its keys are a Llama's.
   std::vector<Stack> stacks;
   std::uint64_t vocabulary = 0;        // Rows of the embedding; 0 where there is none.

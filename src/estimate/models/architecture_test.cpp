@@ -250,6 +250,22 @@ TEST(Architecture, an_unknown_type_with_a_llamas_keys_is_read_as_one_and_says_so
   EXPECT_EQ(model.family, "newcomer");
 }
 
+TEST(Architecture, an_unknown_encoder_is_no_llama) {
+  for (const char* key : {R"({"type_vocab_size": 2})", R"({"hidden_dropout_prob": 0.1})",
+                          R"({"attention_probs_dropout_prob": 0})", R"({"embedding_size": 128})"})
+    EXPECT_THAT(complaint(small("newcomer", key)), HasSubstr("model_type")) << key;
+  EXPECT_TRUE(read(small("newcomer")).guessed);
+  EXPECT_FALSE(read(small("llama")).guessed);
+}
+
+TEST(Architecture, clips_classifier_of_images_is_its_tower_alone) {
+  const Architecture model = read(parsed(R"({"model_type": "clip",
+      "architectures": ["CLIPForImageClassification"], "text_config": {}, "vision_config": {}})"));
+  ASSERT_EQ(model.stacks.size(), 1U);
+  EXPECT_EQ(model.main().role, Stack::Role::vision);
+  EXPECT_EQ(model.head.kind, Head::Kind::numbers);
+}
+
 TEST(Architecture, an_unknown_type_that_is_no_llama_is_refused_with_the_families_known) {
   const std::string experts = complaint(small("newcomer", R"({"n_routed_experts": 64})"));
   EXPECT_THAT(experts, HasSubstr("n_routed_experts"));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// BERT, RoBERTa, ELECTRA, ERNIE and DistilBERT: an encoder with its norms behind and one on its embeddings. Without
-// a task in the config's "architectures" it is the bare model, with its pooler where it has one.
-// Sources: transformers, models/{bert,roberta,electra,ernie,distilbert}.
+// BERT, RoBERTa, ELECTRA, ERNIE and DistilBERT: an encoder with its norms behind and one on its
+// embeddings. Without a task in the config's "architectures" it is the bare model, with its pooler
+// where it has one. Sources: transformers, models/{bert,roberta,electra,ernie,distilbert}.
 #include "estimate/models/families.h"
 #include "estimate/models/llama.h"
 

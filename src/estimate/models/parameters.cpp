@@ -115,8 +115,8 @@ Count input_size(const Stack& stack) {
 // OPT's way back from the layers' width to the embedding's.
 Count output_projection(const Stack& stack) {
   const Input& input = stack.input;
-  const bool narrow = input.kind == Input::Kind::tokens && input.width != stack.hidden &&
-                      !input.projects_last;
+  const bool narrow =
+      input.kind == Input::Kind::tokens && input.width != stack.hidden && !input.projects_last;
   return narrow ? input.width * stack.hidden : 0;
 }
 

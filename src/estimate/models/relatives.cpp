@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families that are a Llama but for their norms, their rotation or their MLP. Sources: transformers,
+// Families that are a Llama but for their norms, their rotation or their MLP. Sources:
+// transformers,
 // models/{arcee,cohere,cohere2,ernie4_5,exaone4,glm,glm4,helium,hunyuan_v1_dense,ministral,nemotron,
 // olmo,olmo2,olmo3,seed_oss,smollm3}/configuration_*.py and modeling_*.py.
 #include <fmt/format.h>
@@ -93,8 +94,7 @@ void parse_cohere(ConfigReader& config, Architecture& out) {
 void parse_cohere2(ConfigReader& config, Architecture& out) {
   Stack& stack = add_llama_stack(config, out, cohere_defaults);
   set_cohere(config, out, stack);
-  read_pattern_windows(config, stack,
-                       config.size_or({"sliding_window_pattern"}, layer_counts, 4));
+  read_pattern_windows(config, stack, config.size_or({"sliding_window_pattern"}, layer_counts, 4));
   turn_windowed_layers_only(stack);
 }
 
@@ -157,8 +157,8 @@ void parse_helium(ConfigReader& config, Architecture& out) {
 }
 
 void parse_hunyuan(ConfigReader& config, Architecture& out) {
-  Stack& stack = add_llama_stack(
-      config, out, {.vocabulary = 290943, .heads = {32, std::nullopt, std::nullopt}});
+  Stack& stack = add_llama_stack(config, out,
+                                 {.vocabulary = 290943, .heads = {32, std::nullopt, std::nullopt}});
   read_attention_bias(config, stack);
   stack.attention.qk_norm = stack.attention.qk_norm_late = true;
 }
@@ -184,16 +184,16 @@ void parse_nemotron(ConfigReader& config, Architecture& out) {
 }
 
 void parse_olmo(ConfigReader& config, Architecture& out) {
-  Stack& stack = add_llama_stack(
-      config, out, {.vocabulary = 50304, .heads = {32, std::nullopt, std::nullopt}});
+  Stack& stack = add_llama_stack(config, out,
+                                 {.vocabulary = 50304, .heads = {32, std::nullopt, std::nullopt}});
   read_attention_bias(config, stack);
   stack.norm = {NormKind::layer, /*bias=*/false, 1e-5};
   stack.norm.weightless = true;
 }
 
 void parse_olmo2(ConfigReader& config, Architecture& out) {
-  Stack& stack = add_llama_stack(
-      config, out, {.vocabulary = 50304, .heads = {32, std::nullopt, std::nullopt}});
+  Stack& stack = add_llama_stack(config, out,
+                                 {.vocabulary = 50304, .heads = {32, std::nullopt, std::nullopt}});
   read_attention_bias(config, stack);
   set_olmo_norms(stack);
 }
@@ -229,8 +229,7 @@ void parse_smollm3(ConfigReader& config, Architecture& out) {
                                   .tied = true});
   read_attention_bias(config, stack);
   stack.mlp.bias = config.flag_or({"mlp_bias"}, false);
-  const std::uint64_t interval =
-      config.size_or({"no_rope_layer_interval"}, layer_counts, 4);
+  const std::uint64_t interval = config.size_or({"no_rope_layer_interval"}, layer_counts, 4);
   const Json* turned = config.find({"no_rope_layers"});
   const bool listed = turned != nullptr && turned->is_array() && turned->size() == stack.layers;
   if (turned != nullptr && !listed)

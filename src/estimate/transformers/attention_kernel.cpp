@@ -59,7 +59,8 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   const bool in_place = shape.relative && run.version < narrow_t5_softmax;
   std::vector<Tensor> named;
   if (shape.names_scores) named.push_back(scores);
-  if (!in_place && !shape.multihead && !shape.names_scores) scores = ops::scale(tape, scores, "scores.scaled");
+  if (!in_place && !shape.multihead && !shape.names_scores)
+    scores = ops::scale(tape, scores, "scores.scaled");
   if (shape.soft_cap) {
     scores = ops::tanh(tape, ops::scale(tape, scores, "scores.divided"), "scores.capped");
     scores = ops::scale(tape, scores, "scores.multiplied");
@@ -73,8 +74,8 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   const bool narrow = keeps_type(run, shape) && !run.job.compute.autocast;
   Tensor wide =
       ops::softmax(tape, scores, narrow ? scores.element : Element::fp32, "probabilities");
-  const Element narrowed = shape.wide_scores && !run.job.compute.autocast ? v.element
-                                                                         : queries.element;
+  const Element narrowed =
+      shape.wide_scores && !run.job.compute.autocast ? v.element : queries.element;
   scores = ops::cast(tape, wide, narrowed, "probabilities.narrow");
   wide = {};
   scores = run.dropout(scores, shared.dropout, "probabilities.dropped");

@@ -55,9 +55,8 @@ InputModules::InputModules(Run& run, const Architecture& model, const Stack& sta
       break;
   }
   if (stack.position_rows > 0)
-    positions_ =
-        parameter(run.tape.intern(stack.names.positions) + ".weight",
-                  {stack.position_rows, width}, stack.positions != Positions::sinusoidal);
+    positions_ = parameter(run.tape.intern(stack.names.positions) + ".weight",
+                           {stack.position_rows, width}, stack.positions != Positions::sinusoidal);
   if (input.norm) norm_ = make_norm(run, "embeddings_norm", stack.norm, width);
 }
 

@@ -3,7 +3,9 @@
 // checked, against real runs on a GPU that only counts.
 #include <gtest/gtest.h>
 
+#include "allocator/models/make_policy.h"
 #include "base/document.h"
+#include "estimate/step.h"
 #include "estimate/transformers/engine.h"
 #include "estimate/transformers/testing.h"
 
@@ -109,6 +111,52 @@ TEST(Rules, flash_costs_a_copy_where_heads_come_first_in_memory) {
   job.compute.dtype = job.compute.residual = job.compute.embeddings = DType::fp32;
   job.method.base = WeightFormat::fp32;
   EXPECT_EQ(copies(job, 1), 0U);
+}
+
+// _ignore_causal_mask_sdpa asks whether there are fewer tokens than the window has.
+TEST(Rules, a_window_as_long_as_the_sequence_is_a_mask_where_pytorch_chooses) {
+  Json config = llama();
+  config["model_type"] = "mistral";
+  config["sliding_window"] = sequence;
+  Job job = base_job();
+  EXPECT_TRUE(tensors(recorded(job, config), "window_mask").empty());
+  job.compute.by_pytorch = true;
+  const std::vector<Meta> masks = tensors(recorded(job, config), "window_mask");
+  ASSERT_EQ(masks.size(), 1U);
+  EXPECT_EQ(masks.front(), (Meta{{1, 1, sequence, sequence}, Element::uint8}));
+}
+
+TEST(Rules, positions_are_turned_before_late_norms_and_in_fp32_where_the_family_does) {
+  const auto of = [](const char* type, const char* end) {
+    Json config = llama();
+    config["model_type"] = type;
+    return tensors(recorded(base_job(), config), end).size();
+  };
+  EXPECT_EQ(of("llama", "q.fp32"), 0U);
+  EXPECT_EQ(of("cohere", "q.fp32"), 2U);
+  EXPECT_EQ(of("ernie4_5", "k.embedded"), 4U);
+  EXPECT_EQ(of("hunyuan_v1_dense", "q_norm.weight"), 2U);
+  EXPECT_EQ(of("olmo2", "input_layernorm.weight"), 0U);
+  EXPECT_EQ(of("olmo2", "post_feedforward_layernorm.weight"), 2U);
+  EXPECT_EQ(of("olmo", "norm.weight"), 0U);
+}
+
+// CheckpointFunction.backward has a name for its gradients while the layer runs again and back.
+TEST(Rules, a_reentrant_checkpoint_holds_the_gradient_it_was_given) {
+  Json config = llama();
+  config["intermediate_size"] = 4096;  // The peak is inside a layer.
+  config["vocab_size"] = 8;
+  Job job = base_job();
+  job.optimizer.kind = OptimizerKind::sgd;
+  job.compute.checkpointing = Checkpointing::layer;
+  const auto peak = [&] {
+    const auto policy = allocator::make_policy("exact");
+    return replay(recorded(job, config), **policy)
+        .phases[static_cast<std::size_t>(Phase::backward)];
+  };
+  const std::uint64_t before = peak();
+  job.compute.reentrant = true;
+  EXPECT_EQ(peak() - before, batch * sequence * 64 * 2);  // Of the layer's output, in bf16.
 }
 
 // torch.pow is one of autocast's fp32 operations: all that follows it in gelu_new is as wide.

@@ -225,19 +225,20 @@ Tensor StackModules::forward(Tensor x, const Pass& pass) {
     std::vector<Tensor> inputs = {x};
     if (pass.memory) inputs.push_back(*pass.memory);
     if (shared.bias) inputs.push_back(*shared.bias);
-    x = ops::checkpoint(run_.tape, inputs,
-                        [this, i, shared](Tape&, const std::vector<Tensor>& given) {
-                          Shared own = shared;
-                          Pass again;
-                          std::size_t next = 1;
-                          if (layers_[i].cross) again.memory = given[next++];
-                          if (own.bias) own.bias = given[next];
-                          Tensor y = run_layer(i, own, given[0], again);
-                          // The recomputation opens autocast anew, and its cache ends with it.
-                          if (run_.tape.in_backward()) run_.clear_autocast_cache();
-                          return y;
-                        },
-                        run_.job.compute.reentrant);
+    x = ops::checkpoint(
+        run_.tape, inputs,
+        [this, i, shared](Tape&, const std::vector<Tensor>& given) {
+          Shared own = shared;
+          Pass again;
+          std::size_t next = 1;
+          if (layers_[i].cross) again.memory = given[next++];
+          if (own.bias) own.bias = given[next];
+          Tensor y = run_layer(i, own, given[0], again);
+          // The recomputation opens autocast anew, and its cache ends with it.
+          if (run_.tape.in_backward()) run_.clear_autocast_cache();
+          return y;
+        },
+        run_.job.compute.reentrant);
   }
   named_ = {};
   if (stack_.final_norm_of_class) {
