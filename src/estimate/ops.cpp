@@ -346,6 +346,9 @@ Tensor checkpoint(Tape& tape, const std::vector<Tensor>& inputs, const Function&
                         t.enable_grad(true);
                         Tensor output = function(t, leaves);
                         t.enable_grad(false);
+                        // The other kind stops where all that is kept is there again, which is
+                        // before the result (_StopRecomputationError).
+                        if (!reentrant) output.storage = {};
                         t.backward(output, std::move(grad));
                         Tensors grads(leaves.size());
                         for (std::size_t i = 0; i < leaves.size(); ++i)
