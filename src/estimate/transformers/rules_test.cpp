@@ -134,7 +134,7 @@ TEST(Rules, positions_are_turned_before_late_norms_and_in_fp32_where_the_family_
   };
   EXPECT_EQ(of("llama", "q.fp32"), 0U);
   EXPECT_EQ(of("cohere", "q.fp32"), 2U);
-  EXPECT_EQ(of("ernie4_5", "k.embedded"), 4U);
+  EXPECT_EQ(of("ernie4_5", "k.embedded"), 2U);
   EXPECT_EQ(of("hunyuan_v1_dense", "q_norm.weight"), 2U);
   EXPECT_EQ(of("olmo2", "input_layernorm.weight"), 0U);
   EXPECT_EQ(of("olmo2", "post_feedforward_layernorm.weight"), 2U);
