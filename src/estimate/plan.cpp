@@ -193,8 +193,8 @@ void note_images(const Job& job, const Architecture& model, Plan& plan) {
         "unproven.");
 }
 
-// Of a model_type that is not known: how far off the answer may be. Five families with a Llama's
-// keys, measured before their own rules were written, kept 0 to 36 % more for the backward pass
+// Of a model_type that is not known: how far off the answer may be. Four families with a Llama's
+// keys, measured before their own rules were written, kept 16 to 36 % more for the backward pass
 // than a Llama would, for their norms; the widths of a range beyond that are a margin.
 void note_unproven(const Architecture& model, Plan& plan) {
   if (!model.guessed) return;
