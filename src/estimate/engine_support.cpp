@@ -50,11 +50,6 @@ Status check_headroom(const Job& job) {
 }
 
 Status check_transformers(const Job& job) {
-  if (job.engine.stages > 1)
-    return Error{Errc::unsupported,
-                 fmt::format("engine transformers has one stage, found {}", job.engine.stages),
-                 "leave it out, or write [engine] kind = \"headroom\""}
-        .at("engine.stages");
   if (job.compute.loss == Loss::chunked)
     return Error{Errc::unsupported,
                  "engine transformers has \"eager\", \"triton\", \"fused-liger\" and "

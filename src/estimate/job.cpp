@@ -309,6 +309,11 @@ class JobParser {
     engine.read("torch", job_.engine.torch);
     engine.read("command", job_.engine.command);
     engine.read("stages", job_.engine.stages, stage_counts);
+    if (job_.engine.stages > 1 && job_.engine.kind != EngineKind::headroom)
+      engine.fail(
+          "stages", Errc::unsupported,
+          fmt::format("expected 1 but for headroom's own trainer, found {}", job_.engine.stages),
+          "leave it out, or write kind = \"headroom\"");
     engine.refuse_unknown();
 
     TableReader device = table("device");
