@@ -14,6 +14,7 @@
 #include "report/deploy_report.h"
 #include "report/tune_report.h"
 #include "service/tuning.h"
+#include "service/workplace.h"
 
 namespace headroom::cli {
 namespace {
@@ -56,7 +57,7 @@ Status write_change(const machine::OutputFile& output, const tune::TuneReport& r
 // What is read and tuned: none of it is the place for the change that was found. Names are in the
 // folder of SERVICE.toml.
 std::vector<std::string> files_of(const service::DeployOrder& order, const std::string& typed) {
-  const std::string folder = typed.substr(0, typed.rfind('/') + 1);
+  const std::string folder = service::folder_of(order.file) + "/";
   std::vector<std::string> files = {typed};
   const auto add = [&](const std::string& file) {
     if (!file.empty()) files.push_back(file.starts_with('/') ? file : folder + file);

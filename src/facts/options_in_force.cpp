@@ -30,15 +30,20 @@ bool same_value(std::string_view a, std::string_view b) {
   return plain(a) == plain(b);
 }
 
-bool is_in_initramfs(const MachineFacts& machine, const ModuleOption& option) {
+std::optional<ModuleOption> find_in_initramfs(const MachineFacts& machine,
+                                              const ModuleOption& option) {
   const InitramfsCopy* copy = machine.initramfs_copy(option.source.path);
-  if (copy == nullptr) return false;
-  const ModuleOption* last = nullptr;
-  const std::vector<ModuleOption> set_there = parse_modprobe(copy->text);
-  for (const ModuleOption& set : set_there) {
-    if (set.module == option.module && set.key == option.key) last = &set;
+  if (copy == nullptr) return std::nullopt;
+  std::optional<ModuleOption> last;
+  for (ModuleOption& set : parse_modprobe(copy->text)) {
+    if (set.module == option.module && set.key == option.key) last = std::move(set);
   }
-  return last != nullptr && same_value(last->value, option.value);
+  return last;
+}
+
+bool is_in_initramfs(const MachineFacts& machine, const ModuleOption& option) {
+  const auto set = find_in_initramfs(machine, option);
+  return set && same_value(set->value, option.value);
 }
 
 std::vector<const ModuleOption*> options_not_in_force(const Facts& facts) {

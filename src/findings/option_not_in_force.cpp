@@ -23,12 +23,10 @@ struct Copy {
 };
 
 Copy find_copy(const facts::MachineFacts& machine, const facts::ModuleOption& option) {
-  Copy copy{machine.initramfs_copy(option.source.path), false, std::nullopt};
-  if (copy.of == nullptr) return copy;
-  copy.absent = !copy.of->text && copy.of->text.missing().why == facts::Why::not_present;
-  for (facts::ModuleOption& set : facts::parse_modprobe(copy.of->text)) {
-    if (set.module == option.module && set.key == option.key) copy.sets = std::move(set);
-  }
+  Copy copy{machine.initramfs_copy(option.source.path), false,
+            facts::find_in_initramfs(machine, option)};
+  copy.absent = copy.of != nullptr && !copy.of->text &&
+                copy.of->text.missing().why == facts::Why::not_present;
   return copy;
 }
 

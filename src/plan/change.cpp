@@ -45,13 +45,9 @@ std::string_view to_string(BootFallback fallback) {
   return "";
 }
 
-namespace {
-
 bool is_instruction(const Step& step) {
   return std::holds_alternative<Instruction>(step.action);
 }
-
-}  // namespace
 
 bool has_instruction(const Change& change) {
   return std::any_of(change.steps.begin(), change.steps.end(), is_instruction);

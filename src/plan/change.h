@@ -61,6 +61,8 @@ struct Change {
 // In a line of Change::rescue it stands for the change's id, which only the journal knows.
 inline constexpr std::string_view id_mark = "{id}";
 
+// Whether only a person can do it.
+bool is_instruction(const Step& step);
 // Whether a step of the change can only be done by a person.
 bool has_instruction(const Change& change);
 // Whether nobody but a person can do any of it.

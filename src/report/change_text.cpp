@@ -16,10 +16,6 @@ namespace {
 using plan::BootFallback;
 using plan::Change;
 
-bool is_instruction(const plan::Step& step) {
-  return std::holds_alternative<plan::Instruction>(step.action);
-}
-
 bool needs_root(const Change& change) {
   const auto needs = [](const plan::Step& step) { return step.needs_root; };
   return std::any_of(change.steps.begin(), change.steps.end(), needs);

@@ -179,33 +179,35 @@ bool same_host_steps(const plan::ReclaimPlan& plan, const plan::ReclaimPlan* bef
                     [](const auto& a, const auto& b) { return a.what == b.what; });
 }
 
-std::string commands_of(const plan::HostStep& step) {
+// `first` stands in front of the first command.
+std::string commands_of(const plan::HostStep& step, std::string_view first = "       ") {
   std::string text;
   for (const std::string& command : step.commands) {
-    text += "       " + keep_whole(printable(command)) + "\n";
+    text += std::string(text.empty() ? first : "       ") + keep_whole(printable(command)) + "\n";
+  }
+  return text;
+}
+
+// The commands that differ from those of the same step before.
+std::string describe_other_commands(const plan::ReclaimPlan& plan,
+                                    const plan::ReclaimPlan& before) {
+  std::string text = "On the host, the steps above with this GPU's commands:\n";
+  for (std::size_t i = 0; i < plan.host_steps.size(); ++i) {
+    const plan::HostStep& step = plan.host_steps[i];
+    if (step.commands == before.host_steps[i].commands) continue;
+    text += commands_of(step, fmt::format("  {}.   ", i + 1));
   }
   return text;
 }
 
 std::string describe_host(const plan::ReclaimPlan& plan, const plan::ReclaimPlan* before,
                           const Style& style) {
-  int number = 0;
-  if (same_host_steps(plan, before)) {
-    std::string text = "On the host, the steps above with this GPU's commands:\n";
-    for (const plan::HostStep& step : plan.host_steps) {
-      const std::string commands = commands_of(step);
-      const bool said =
-          step.commands == before->host_steps[static_cast<std::size_t>(number++)].commands;
-      if (!said)
-        text += fmt::format("  {}. ", number) +
-                commands.substr(std::min<std::size_t>(5, commands.size()));
-    }
-    return text;
-  }
+  if (same_host_steps(plan, before)) return describe_other_commands(plan, *before);
   std::string text = fold(
       "This is a container. Processes outside it hold the memory, and the driver belongs to the "
       "host, so headroom does nothing from here. On the host:",
       "", style.width);
+  int number = 0;
   for (const plan::HostStep& step : plan.host_steps) {
     text += fold(step.what, fmt::format("  {}. ", ++number), style.width) + commands_of(step);
   }

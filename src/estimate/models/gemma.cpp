@@ -22,10 +22,8 @@ Stack& add_gemma_stack(ConfigReader& config, Architecture& out, LlamaDefaults de
 }
 
 void add_norms_behind(Stack& stack) {
-  stack.placement = NormPlacement::around;
-  stack.names.first_post_norm = "post_attention_layernorm";
-  stack.names.second_norm = "pre_feedforward_layernorm";
-  stack.names.second_post_norm = "post_feedforward_layernorm";
+  set_norms_around(stack, "post_attention_layernorm", "pre_feedforward_layernorm",
+                   "post_feedforward_layernorm");
 }
 
 }  // namespace

@@ -85,4 +85,12 @@ void parse_qwen3(ConfigReader& config, Architecture& out) {
   read_qwen_windows(config, stack);
 }
 
+void set_norms_around(Stack& stack, const char* first_post, const char* second,
+                      const char* second_post) {
+  stack.placement = NormPlacement::around;
+  stack.names.first_post_norm = first_post;
+  stack.names.second_norm = second;
+  stack.names.second_post_norm = second_post;
+}
+
 }  // namespace headroom::estimate

@@ -26,4 +26,8 @@ Stack& add_llama_stack(ConfigReader& config, Architecture& out, const LlamaDefau
 void read_vocabulary(ConfigReader& config, Architecture& out, Stack& stack,
                      std::optional<std::uint64_t> class_default, bool tied);
 
+// A norm before and one behind each half; the first norm has the name that the stack gives it.
+void set_norms_around(Stack& stack, const char* first_post, const char* second,
+                      const char* second_post);
+
 }  // namespace headroom::estimate

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Families that are a Llama but for their norms, their rotation or their MLP. Sources:
-// transformers,
-// models/{arcee,cohere,cohere2,ernie4_5,exaone4,glm,glm4,helium,hunyuan_v1_dense,ministral,nemotron,
-// olmo,olmo2,olmo3,seed_oss,smollm3}/configuration_*.py and modeling_*.py.
+// configuration_*.py and modeling_*.py of each in transformers, models.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -137,10 +135,8 @@ void parse_glm(ConfigReader& config, Architecture& out) {
 
 void parse_glm4(ConfigReader& config, Architecture& out) {
   Stack& stack = add_glm_stack(config, out);
-  stack.placement = NormPlacement::around;
-  stack.names.first_post_norm = "post_self_attn_layernorm";
-  stack.names.second_norm = "post_attention_layernorm";
-  stack.names.second_post_norm = "post_mlp_layernorm";
+  set_norms_around(stack, "post_self_attn_layernorm", "post_attention_layernorm",
+                   "post_mlp_layernorm");
 }
 
 void parse_helium(ConfigReader& config, Architecture& out) {

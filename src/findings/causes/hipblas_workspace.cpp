@@ -38,18 +38,14 @@ bool takes_scratch(std::string_view call) {
   return false;
 }
 
-// Creating the handle hardly needs a workspace, so something else is wrong, or memory is full.
-bool is_of_the_handle(const Observation& failure) {
-  return failure.value("call").find("Create") != std::string_view::npos;
-}
-
 double sure_of(const LogSubject& subject, const Observation& failure,
                const std::optional<Bytes>& free) {
   const auto failed = failed_allocation(subject);
   const bool full = failed && failed->free && *failed->free < 512_MiB;
   if (full || (free && *free < 512_MiB)) return 0.2;
   const std::string_view call = failure.value("call");
-  if (is_of_the_handle(failure)) return 0.25;
+  // Creating the handle hardly needs a workspace, so something else is wrong, or memory is full.
+  if (call.find("Create") != std::string_view::npos) return 0.25;
   if (free && *free >= 2_GiB) return takes_scratch(call) ? 0.93 : 0.8;
   return takes_scratch(call) ? 0.75 : 0.5;
 }
