@@ -78,6 +78,10 @@ Status Averager::free(const std::byte* memory) {
   return Error{Errc::invalid, "expected memory from allocate(), found another pointer", ""};
 }
 
+Status Averager::wait_for(std::uint32_t peer, const std::function<bool()>& is_ready) {
+  return driver_.wait_for(peer, is_ready);
+}
+
 Status Averager::check(const Request& request) const {
   const bool is_step = request.kind == Kind::step;
   if (is_step && request.elements == 0) return Done{};

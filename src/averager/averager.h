@@ -59,6 +59,14 @@ class Averager {
   // Returns when the bucket's data are the result. Each ticket is waited for once.
   Result<Outcome> wait(Ticket ticket);
 
+  // What ranks do in memory that they have allocated, beside buckets (averager/streams.h): another
+  // rank's arena, the bell that says that something in one changed, and a wait that returns when
+  // `is_ready`, which is asked again whenever it rings. It fails with io if a rank has died or left
+  // meanwhile, and ends a `peer` that is late, as a wait for a bucket does.
+  std::byte* arena(std::uint32_t rank) const { return segment_.arena(rank); }
+  void ring() const { segment_.bell().ring(); }
+  Status wait_for(std::uint32_t peer, const std::function<bool()>& is_ready);
+
   std::uint32_t rank() const { return segment_.self().rank; }
   std::uint32_t ranks() const { return segment_.self().ranks; }
   bool has_come_back() const { return segment_.has_come_back(); }

@@ -176,4 +176,21 @@ Status Driver::meet(std::uint32_t wait_ms) {
   }
 }
 
+Status Driver::wait_for(std::uint32_t peer, const std::function<bool()>& is_ready) {
+  Lateness late = {};
+  std::uint64_t before_ms = 0;
+  while (true) {
+    const std::uint32_t seen = segment_->bell().count();
+    if (is_ready()) return Done{};
+    for (std::uint32_t rank = 0; rank < segment_->self().ranks; ++rank) {
+      if (!protocol::is_live(segment_->member(rank).life.load()))
+        return Error{Errc::io, fmt::format("rank {} is not there any more", rank), ""};
+    }
+    const std::uint64_t now = now_ms();
+    count_lateness(late, bit(peer), before_ms == 0 ? 0 : now - before_ms);
+    before_ms = now;
+    HEADROOM_CHECK(sleep(seen));
+  }
+}
+
 }  // namespace headroom::averager

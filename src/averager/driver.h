@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 
 #include "averager/bucket_work.h"
 #include "averager/peer_watch.h"
@@ -26,6 +27,8 @@ class Driver {
   Status join(protocol::Joining& joining, std::uint32_t wait_ms);
   // Waits until every rank has come for the first time.
   Status meet(std::uint32_t wait_ms);
+  // Waits until `is_ready`, asked after each ring. Fails with io once a rank is not there any more.
+  Status wait_for(std::uint32_t peer, const std::function<bool()>& is_ready);
   // Makes every wait fail, in whatever thread.
   void stop();
 

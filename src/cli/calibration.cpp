@@ -180,6 +180,10 @@ report::JobTime find_job_time(const estimate::Plan& plan, const run::LoadedJob& 
     time.missing = "the plan is for a GPU, and the trainer's speed is measured on the processor";
     return time;
   }
+  if (!plan.stages.empty()) {
+    time.missing = "the layers are shared out over ranks, which wait for each other";
+    return time;
+  }
   if (root != "/") {
     time.missing = "the plan is for another machine, whose speed is not known";
     return time;

@@ -38,11 +38,26 @@ Result<estimate::Plan> plan_job(const run::LoadedJob& loaded, const std::string&
 
 static_assert(run::most_job_ranks == run::most_ranks);
 
+// A job whose layers are split says itself how many ranks it has: one for each stage.
+Result<RankChoice> choose_ranks(const run::LoadedJob& loaded, const std::string& path,
+                                const RankChoice& asked) {
+  const std::uint64_t stages = loaded.job.engine.stages;
+  if (stages == 1) return asked;
+  if (asked.ranks != 1)
+    return Error{Errc::unsupported,
+                 fmt::format("--ranks: expected none, because engine.stages = {} of the job starts "
+                             "as many ranks, and they cannot share micro-batches as well; found "
+                             "--ranks {}",
+                             stages, asked.ranks == 0 ? "auto" : std::to_string(asked.ranks)),
+                 "headroom run " + path};
+  return RankChoice{.ranks = static_cast<std::uint32_t>(stages), .lost = asked.lost};
+}
+
 // The plan of each rank. Its job is the whole one's but for the micro-batches in a step.
 Result<estimate::Plan> plan_ranks(const run::LoadedJob& loaded, const std::string& path,
                                   const RankChoice& choice) {
   HEADROOM_TRY(estimate::Plan plan, plan_job(loaded, path));
-  if (choice.ranks == 1) return plan;
+  if (choice.ranks == 1 || !plan.stages.empty()) return plan;
   if (choice.ranks == 0)
     return Error{Errc::invalid,
                  "--ranks auto: expected a number of ranks, because headroom-train computes on the "
@@ -85,11 +100,19 @@ Result<machine::ProgramAnswer> start_trainer(const TrainingOptions& options,
   return error;
 }
 
-// As many of its kind at once.
+// As many of its kind at once, or all stages.
 std::optional<Error> warn_of_all(estimate::Plan plan, std::uint32_t ranks) {
   plan.device_bytes *= ranks;
+  if (!plan.stages.empty()) plan.device_bytes = 0;
+  for (const estimate::StagePlan& stage : plan.stages) plan.device_bytes += stage.device_bytes;
   if (plan.capacity_bytes) *plan.capacity_bytes *= ranks;
   return warn_of_host_memory(plan);
+}
+
+std::string in_ranks(const estimate::Plan& plan, const RankChoice& choice) {
+  if (choice.ranks == 1) return "";
+  return fmt::format(", in {} of {} ranks", plan.stages.empty() ? "each" : "the largest",
+                     choice.ranks);
 }
 
 // ", about 12 min for 4 epochs"; nothing where that is not known.
@@ -128,10 +151,13 @@ int refuse_plan(const estimate::Plan& plan, const run::LoadedJob& loaded, const 
                      exit_findings);
 }
 
-int run_training(const TrainingOptions& options, const RankChoice& choice, const Context& context) {
+int run_training(const TrainingOptions& options, const RankChoice& asked, const Context& context) {
   context.printer.finish_first();
   const auto loaded = run::load_job(options.job);
   if (!loaded) return print_error(context, loaded.error(), exit_usage);
+  const auto ranks = choose_ranks(*loaded, options.job, asked);
+  if (!ranks) return print_error(context, ranks.error(), exit_usage);
+  const RankChoice& choice = *ranks;
   auto plan = plan_ranks(*loaded, options.job, choice);
   if (!plan) return print_error(context, std::move(plan).error().in(options.job), exit_usage);
   if (plan->fits == false) return refuse_plan(*plan, *loaded, options.job, context);
@@ -144,12 +170,12 @@ int run_training(const TrainingOptions& options, const RankChoice& choice, const
     context.printer.note(
         fmt::format("planned peak {}{}{}{}", to_string(Bytes{plan->device_bytes}),
                     plan->capacity_bytes ? " of " + to_string(Bytes{*plan->capacity_bytes}) : "",
-                    choice.ranks > 1 ? fmt::format(", in each of {} ranks", choice.ranks) : "",
-                    duration_of(time)));
+                    in_ranks(*plan, choice), duration_of(time)));
   }
   const auto ended = start_trainer(options, choice);
   if (!ended) return print_error(context, ended.error(), exit_could_not_look);
-  remember_run(*plan, *loaded, ended->output, context);
+  // The history is of jobs whose report has all of their memory.
+  if (plan->stages.empty()) remember_run(*plan, *loaded, ended->output, context);
   correct_calibration(time, *plan, ended->output, context);
   constexpr int by_signal = 128;  // As machine::ask_program answers.
   if (ended->status > by_signal)

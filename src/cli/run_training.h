@@ -22,8 +22,9 @@ struct TrainingOptions {
   bool quiet = false;
 };
 
-// With several ranks the plan is that of each of them. Returns the exit code.
-int run_training(const TrainingOptions& options, const RankChoice& choice, const Context& context);
+// With several ranks the plan is that of each of them; a job that is split over stages has as many
+// ranks as stages. Returns the exit code.
+int run_training(const TrainingOptions& options, const RankChoice& asked, const Context& context);
 
 // Says why nothing was started, after the plan that shows it, and what to change; returns the exit
 // code.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 #include <vector>
 
@@ -23,10 +24,13 @@ using ours::Parameter;
 
 class HeadroomStep {
  public:
-  HeadroomStep(Tape& tape, const Job& job, const ModelConfig& model, Work* work = nullptr)
+  HeadroomStep(Tape& tape, const Job& job, const ModelConfig& model, const StagePart& part,
+               Work* work = nullptr)
       : tape_(tape),
         job_(job),
-        parameters_(tape, job, model),
+        part_(part),
+        width_(model.hidden),
+        parameters_(tape, job, model, part),
         ops_(tape, job, model, work),
         turns_heads_(!model.is_gpt2()) {
     const Meta table{{job.batch.sequence, model.head_dim / 2}, element_of(job.compute.dtype)};
@@ -34,7 +38,8 @@ class HeadroomStep {
       cos_ = tape.empty("rotary.cos", table, Component::other);
       sin_ = tape.empty("rotary.sin", table, Component::other);
     }
-    bool below = parameters_.embedding->trainable;
+    // Of a split model every stage has something that trains.
+    bool below = !part.is_first() || parameters_.embedding->trainable;
     for (const Layer& layer : parameters_.layers) {
       const bool trains = layer.attention_trains() || layer.mlp_trains();
       keeps_.push_back({below || trains, below});
@@ -42,29 +47,20 @@ class HeadroomStep {
     }
   }
 
-  // trainer/step.cpp, train_micro_batch.
-  void run_micro_batch() {
-    const std::uint64_t rows = *job_.batch.micro * job_.batch.sequence;
-    const Tensor ids = tape_.empty("ids", {{rows}, Element::int64}, Component::other);
-    const Tensor targets = tape_.empty("targets", {{rows}, Element::int64}, Component::other);
-    tape_.set_phase(Phase::forward);
-    std::vector<LayerSaved> saved(keeps_.size());
-    Tensor grad = head_and_loss(forward(saved, rows));
-    tape_.set_phase(Phase::backward);
-    for (std::size_t i = keeps_.size(); i-- > 0 && keeps_[i].anything;) {
-      const Scope scope(tape_, "layers", i);
-      LayerRun run(ops_, parameters_.layers[i], keeps_[i], saved[i], turns_heads_);
-      if (checkpointed()) const Tensor again = run.forward(Tensor(saved[i].x));
-      run.backward(grad);
-    }
-    for (Parameter* table : {parameters_.embedding, parameters_.positions}) {
-      if (table == nullptr || !table->trainable) continue;
-      if (!table->grad.defined())
-        table->grad = tape_.empty("embedding.grad", table->value, Component::gradients);
-      ops_.work(table == parameters_.embedding ? Operation::embed_backward : Operation::add,
-                grad.elements());
+  // trainer/ranks/pipeline.cpp; of a model that is not split, trainer/step.cpp, train_micro_batch.
+  void run_micro_batches(std::uint64_t count) {
+    std::deque<MicroBatch> in_flight;
+    for (const auto& [pass, number] : one_forward_one_backward(part_.stage, part_.stages, count)) {
+      if (pass == StagePass::forward) {
+        pass_forward(in_flight.emplace_back());
+      } else {
+        pass_backward(in_flight.front());
+        in_flight.pop_front();
+      }
     }
   }
+
+  void run_micro_batch() { run_micro_batches(1); }
 
   // trainer/step.cpp, evaluate_micro_batch.
   void run_evaluation() {
@@ -95,6 +91,47 @@ class HeadroomStep {
   }
 
  private:
+  // trainer/step.h, StageRun.
+  struct MicroBatch {
+    Tensor ids, targets;
+    std::vector<LayerSaved> saved;
+    Tensor grad;  // Of what the head was given.
+  };
+
+  void pass_forward(MicroBatch& batch) {
+    const std::uint64_t rows = *job_.batch.micro * job_.batch.sequence;
+    batch.ids = tape_.empty("ids", {{rows}, Element::int64}, Component::other);
+    batch.targets = tape_.empty("targets", {{rows}, Element::int64}, Component::other);
+    tape_.set_phase(Phase::forward);
+    batch.saved.resize(keeps_.size());
+    const Tensor hidden = forward(batch.saved, rows);
+    if (part_.is_last()) batch.grad = head_and_loss(hidden);
+  }
+
+  void pass_backward(MicroBatch& batch) {
+    tape_.set_phase(Phase::backward);
+    if (!part_.is_last()) batch.grad = received("received.grad", batch.ids.elements());
+    Tensor& grad = batch.grad;
+    for (std::size_t i = keeps_.size(); i-- > 0 && keeps_[i].anything;) {
+      const Scope scope(tape_, "layers", part_.first_layer + i);
+      LayerRun run(ops_, parameters_.layers[i], keeps_[i], batch.saved[i], turns_heads_);
+      if (checkpointed()) const Tensor again = run.forward(Tensor(batch.saved[i].x));
+      run.backward(grad);
+    }
+    for (Parameter* table : {parameters_.embedding, parameters_.positions}) {
+      if (table == nullptr || !table->trainable) continue;
+      if (!table->grad.defined())
+        table->grad = tape_.empty("embedding.grad", table->value, Component::gradients);
+      ops_.work(table == parameters_.embedding ? Operation::embed_backward : Operation::add,
+                grad.elements());
+    }
+  }
+
+  // From the stage before, or the one behind.
+  Tensor received(Name name, std::uint64_t rows) {
+    return tape_.empty(name, {{rows, width_}, element_of(job_.compute.dtype)});
+  }
+
   void make_state(Name name, const Meta& meta) {
     states_.push_back(tape_.empty(name, meta, Component::optimizer));
   }
@@ -163,13 +200,18 @@ class HeadroomStep {
 
   bool checkpointed() const { return job_.compute.checkpointing == Checkpointing::layer; }
 
-  Tensor forward(std::vector<LayerSaved>& saved, std::uint64_t rows) {
+  Tensor embed(std::uint64_t rows) {
     const Tensor& table = parameters_.embedding->value;
     Tensor hidden = tape_.empty("embedded", {{rows, table.shape[1]}, table.element});
     ops_.work(Operation::embed, hidden.elements());
     if (parameters_.positions != nullptr) ops_.work(Operation::add, hidden.elements());
+    return hidden;
+  }
+
+  Tensor forward(std::vector<LayerSaved>& saved, std::uint64_t rows) {
+    Tensor hidden = part_.is_first() ? embed(rows) : received("received", rows);
     for (std::size_t i = 0; i < keeps_.size(); ++i) {
-      const Scope scope(tape_, "layers", i);
+      const Scope scope(tape_, "layers", part_.first_layer + i);
       const Keep keep = checkpointed() ? Keep{} : keeps_[i];
       Tensor out =
           LayerRun(ops_, parameters_.layers[i], keep, saved[i], turns_heads_).forward(hidden);
@@ -190,6 +232,8 @@ class HeadroomStep {
 
   Tape& tape_;
   const Job& job_;
+  StagePart part_;
+  std::uint64_t width_;
   ours::Parameters parameters_;
   ours::Ops ops_;
   bool turns_heads_;
@@ -204,29 +248,34 @@ Work work_of(void (HeadroomStep::*part)(), const Job& job, const ModelConfig& mo
   Work work;
   Recorder recorder;
   Tape tape(recorder);
-  HeadroomStep step(tape, job, model, &work);
+  HeadroomStep step(tape, job, model, whole_model(model.layers), &work);
   (step.*part)();
   return work;
 }
 
 }  // namespace
 
-Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_t steps) {
+Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_t steps,
+                          const StagePart& part) {
+  const std::uint64_t accumulated = job.batch.accumulate.value_or(1);
+  // Of a whole model the gradients are there from the start from the second micro-batch on.
+  const std::uint64_t telling = part.stages == 1
+                                    ? std::min<std::uint64_t>(accumulated, 2)
+                                    : telling_micro_batches(part.stage, part.stages, accumulated);
   Recorder recorder;
   {
     Tape tape(recorder);
-    HeadroomStep step(tape, job, model);
+    HeadroomStep step(tape, job, model, part);
     for (std::uint64_t i = 0; i < steps; ++i) {
-      // From the second micro-batch on, the gradients are there from the start: more change
-      // nothing.
-      for (std::uint64_t j = 0; j < std::min<std::uint64_t>(job.batch.accumulate.value_or(1), 2);
-           ++j) {
-        step.run_micro_batch();
-      }
+      step.run_micro_batches(telling);
       step.run_optimizer();
     }
   }
   return recorder.take();
+}
+
+Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_t steps) {
+  return record_headroom(job, model, steps, whole_model(model.layers));
 }
 
 Work work_of_micro_batch(const Job& job, const ModelConfig& model) {

@@ -9,6 +9,7 @@
 
 #include "estimate/job.h"
 #include "estimate/model_config.h"
+#include "estimate/pipeline.h"
 #include "estimate/recorder.h"
 #include "estimate/work.h"
 
@@ -50,6 +51,9 @@ constexpr std::uint64_t loss_chunk_rows(std::uint64_t rows, std::uint64_t hidden
 // The sequence for `steps` optimizer steps. Requires: micro and attention (math or efficient) are
 // set.
 Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_t steps);
+// The same of one stage of a model that is split.
+Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_t steps,
+                          const StagePart& part);
 
 // What the parts of a step do: one micro-batch forward and backward, one that is only evaluated,
 // and the optimizer's step. Requires: as record_headroom.

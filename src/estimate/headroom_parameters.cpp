@@ -109,22 +109,32 @@ bool Layer::mlp_trains() const {
          any_trains({Target::gate, Target::up, Target::down});
 }
 
-Parameters::Parameters(Tape& tape, const Job& job, const ModelConfig& model) {
+Parameters::Parameters(Tape& tape, const Job& job, const ModelConfig& model,
+                       const StagePart& part) {
   Builder builder(tape, job, model, *this);
   const bool gpt2 = model.is_gpt2();
-  embedding = builder.add(gpt2 ? Name("transformer.wte.weight") : Name("model.embed_tokens.weight"),
-                          {model.vocabulary, model.hidden});
-  if (gpt2) positions = builder.add("transformer.wpe.weight", {model.position_rows, model.hidden});
-  layers.reserve(model.layers);
-  for (std::uint64_t i = 0; i < model.layers; ++i) {
+  const auto add_table = [&] {
+    return builder.add(gpt2 ? Name("transformer.wte.weight") : Name("model.embed_tokens.weight"),
+                       {model.vocabulary, model.hidden});
+  };
+  if (part.is_first()) embedding = add_table();
+  if (gpt2 && part.is_first())
+    positions = builder.add("transformer.wpe.weight", {model.position_rows, model.hidden});
+  layers.reserve(part.layers());
+  for (std::uint64_t i = part.first_layer; i < part.last_layer; ++i) {
     if (gpt2) {
       builder.add_gpt2_layer(i);
     } else {
       builder.add_layer(i);
     }
   }
+  if (!part.is_last()) return;
   final_norm = builder.add_norm(gpt2 ? Name("transformer.ln_f") : Name("model.norm"));
-  head = model.tied ? embedding : builder.add("lm_head.weight", {model.vocabulary, model.hidden});
+  if (!model.tied) {
+    head = builder.add("lm_head.weight", {model.vocabulary, model.hidden});
+  } else {
+    head = part.is_first() ? embedding : add_table();
+  }
 }
 
 }  // namespace headroom::estimate::ours

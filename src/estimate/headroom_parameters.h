@@ -10,6 +10,7 @@
 
 #include "estimate/job.h"
 #include "estimate/model_config.h"
+#include "estimate/pipeline.h"
 #include "estimate/tape.h"
 
 namespace headroom::estimate::ours {
@@ -60,7 +61,9 @@ struct Layer {
 };
 
 struct Parameters {
-  Parameters(Tape& tape, const Job& job, const ModelConfig& model);
+  // Of one stage's part of the model: `embedding` and `positions` are null behind the first one,
+  // `final_norm` and `head` before the last one.
+  Parameters(Tape& tape, const Job& job, const ModelConfig& model, const StagePart& part);
   Parameters(const Parameters&) = delete;
   Parameters& operator=(const Parameters&) = delete;
 

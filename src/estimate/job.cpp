@@ -41,6 +41,7 @@ constexpr Range batches = {1, 1U << 20U};
 constexpr Range sequences = {1, 1U << 24U};
 constexpr Bytes least_capacity = 4_KiB;  // Less is a number without its unit.
 constexpr Range group_sizes = {1, 1U << 20U};
+constexpr Range stage_counts = {1, 16};  // As many ranks as a job has.
 constexpr Range large_numbers = {1, std::uint64_t{1} << 40U};
 
 template <class Enum>
@@ -307,6 +308,12 @@ class JobParser {
     engine.read("transformers", job_.engine.transformers);
     engine.read("torch", job_.engine.torch);
     engine.read("command", job_.engine.command);
+    engine.read("stages", job_.engine.stages, stage_counts);
+    if (job_.engine.stages > 1 && job_.engine.kind != EngineKind::headroom)
+      engine.fail(
+          "stages", Errc::unsupported,
+          fmt::format("expected 1 but for headroom's own trainer, found {}", job_.engine.stages),
+          "leave it out, or write kind = \"headroom\"");
     engine.refuse_unknown();
 
     TableReader device = table("device");

@@ -140,6 +140,7 @@ struct Job {
     std::string transformers = "newest";
     std::string torch = "newest";  // Of an older transformers alone: one of its time.
     std::vector<std::string> command;
+    std::uint64_t stages = 1;  // Of headroom's own: processes that its layers are shared out over.
   } engine;
 
   struct Device {

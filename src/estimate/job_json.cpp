@@ -93,6 +93,7 @@ Json to_json(const Job& job) {
     engine["transformers"] = job.engine.transformers;
     if (job.engine.torch != Job::Engine{}.torch) engine["torch"] = job.engine.torch;
   }
+  if (job.engine.stages > 1) engine["stages"] = job.engine.stages;
   return {{"method", method_of(job.method)},
           {"compute", compute_of(job.compute)},
           {"optimizer", optimizer_of(job.optimizer)},

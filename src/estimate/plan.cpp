@@ -264,6 +264,18 @@ void note_choices(const Job& given, const Device& device, Plan& plan) {
     plan.notes.emplace_back("batch.micro = \"auto\": no capacity is known, so 1 is taken.");
 }
 
+// Of a model that is split over stages: each of them, and the parameters of all.
+Status add_stages(const Job& job, const Architecture& model, const Device& device, Plan& plan) {
+  if (job.engine.stages == 1) return Done{};
+  HEADROOM_TRY(const ModelConfig decoder, decoder_config(model));
+  HEADROOM_TRY(plan.stages, plan_stages(job, decoder, device));
+  std::uint64_t adapters = 0;
+  for (const StagePlan& stage : plan.stages) adapters += stage.adapters;
+  plan.parameters = decoder.parameters() + adapters;
+  plan.trainable_parameters = adapters > 0 ? adapters : plan.parameters;
+  return Done{};
+}
+
 }  // namespace
 
 std::string_view to_string(Verdict verdict) {
@@ -332,6 +344,7 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   if (replays.unhindered.failed)
     return too_large(replays.recording.describe(*replays.unhindered.failed));
   Plan plan = describe(job, model, device, replays);
+  HEADROOM_CHECK(add_stages(job, model, device, plan));
   Job open = job;  // Which kernel it takes may depend on the device and on other settings.
   open.compute.attention = given.compute.attention;
   plan.notes = model.notes;

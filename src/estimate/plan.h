@@ -14,6 +14,7 @@
 #include "estimate/job.h"
 #include "estimate/models/architecture.h"
 #include "estimate/recorder.h"
+#include "estimate/stages.h"
 #include "estimate/step.h"
 
 namespace headroom::estimate {
@@ -80,6 +81,9 @@ struct Plan {
   std::vector<FittingCard> cards;         // Smallest first; empty if the job fits.
   std::optional<LargestFit> largest_fit;  // If it was asked for and there is a capacity.
   std::vector<std::string> notes;         // What was assumed, in words a person can judge.
+  // Of a model that is split over stages, each of them; the figures above are those of the one that
+  // needs most, but for the counts of parameters. Empty: it is not split.
+  std::vector<StagePlan> stages = {};
 };
 
 // A fit above this share of the capacity is borderline, because fragmentation then decides.

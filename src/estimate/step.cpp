@@ -12,6 +12,7 @@
 #include "estimate/headroom_engine.h"
 #include "estimate/model_config.h"
 #include "estimate/onnx_engine.h"
+#include "estimate/stages.h"
 #include "estimate/transformers/engine.h"
 
 namespace headroom::estimate {
@@ -104,6 +105,7 @@ Result<Recording> record_step(const Job& job, const Architecture& model, const D
   }
   HEADROOM_TRY(const ModelConfig decoder, decoder_config(model));
   HEADROOM_CHECK(check_positions(job, decoder));
+  if (job.engine.stages > 1) return record_largest_stage(job, decoder, recorded_steps);
   return record_headroom(job, decoder, recorded_steps);
 }
 

@@ -17,8 +17,9 @@
 namespace headroom::estimate {
 
 // Two optimizer steps, the second with the optimizer's states in place, as the job's engine runs
-// them. Fails for what that engine cannot do (an attention kernel or a loss it does not have),
-// naming what it can. Requires: job.batch.micro and job.compute.attention are set.
+// them; of a model that is split over stages, those of the stage that needs most. Fails for what
+// that engine cannot do (an attention kernel or a loss it does not have), naming what it can.
+// Requires: job.batch.micro and job.compute.attention are set.
 Result<Recording> record_step(const Job& job, const Architecture& model, const Device& device);
 
 // The most that was live during each phase, which begins with what the one before it left; 0 of a

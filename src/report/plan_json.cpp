@@ -69,6 +69,21 @@ static Json to_json(const estimate::ByPhase& phases) {
   return json;
 }
 
+static Json to_json(const std::vector<estimate::StagePlan>& stages) {
+  Json json = Json::array();
+  for (const estimate::StagePlan& stage : stages)
+    json.push_back({{"rank", stage.part.stage},
+                    {"first_layer", stage.part.first_layer},
+                    {"layers", stage.part.layers()},
+                    {"allocated_bytes", stage.allocated_bytes},
+                    {"reserved_bytes", stage.reserved_bytes},
+                    {"device_bytes", stage.device_bytes},
+                    {"fits", or_null(stage.fits)},
+                    {"at", to_string(stage.at)},
+                    {"components", to_json(stage.components)}});
+  return json;
+}
+
 Json to_json(const estimate::Plan& plan) {
   Json largest = Json::array();
   for (const auto& tensor : plan.largest) largest.push_back(to_json(tensor));
@@ -88,26 +103,29 @@ Json to_json(const estimate::Plan& plan) {
   if (!plan.capacity_bytes)
     missing["/capacity_bytes"] = "no capacity was given: device.capacity or device.gpu";
   if (!plan.first_failure) missing["/first_failure"] = "nothing failed";
-  return {{"schema", "headroom.plan/1"},
-          {"fits", or_null(plan.fits)},
-          {"verdict", to_string(plan.verdict)},
-          {"allocated_bytes", plan.allocated_bytes},
-          {"reserved_bytes", plan.reserved_bytes},
-          {"device_bytes", plan.device_bytes},
-          {"context_bytes", plan.context_bytes},
-          {"capacity_bytes", or_null(plan.capacity_bytes)},
-          {"at", to_string(plan.at)},
-          {"phases", to_json(plan.phases)},
-          {"components", to_json(plan.components)},
-          {"parameters", {{"total", plan.parameters}, {"trainable", plan.trainable_parameters}}},
-          {"batch", {{"micro", *plan.job.batch.micro}, {"accumulate", *plan.job.batch.accumulate}}},
-          {"largest", largest},
-          {"first_failure", plan.first_failure ? to_json(*plan.first_failure) : Json(nullptr)},
-          {"advice", advice},
-          {"largest_fit", plan.largest_fit ? to_json(*plan.largest_fit) : Json(nullptr)},
-          {"cards", cards},
-          {"notes", plan.notes},
-          {"missing", missing}};
+  Json json = {
+      {"schema", "headroom.plan/1"},
+      {"fits", or_null(plan.fits)},
+      {"verdict", to_string(plan.verdict)},
+      {"allocated_bytes", plan.allocated_bytes},
+      {"reserved_bytes", plan.reserved_bytes},
+      {"device_bytes", plan.device_bytes},
+      {"context_bytes", plan.context_bytes},
+      {"capacity_bytes", or_null(plan.capacity_bytes)},
+      {"at", to_string(plan.at)},
+      {"phases", to_json(plan.phases)},
+      {"components", to_json(plan.components)},
+      {"parameters", {{"total", plan.parameters}, {"trainable", plan.trainable_parameters}}},
+      {"batch", {{"micro", *plan.job.batch.micro}, {"accumulate", *plan.job.batch.accumulate}}},
+      {"largest", largest},
+      {"first_failure", plan.first_failure ? to_json(*plan.first_failure) : Json(nullptr)},
+      {"advice", advice},
+      {"largest_fit", plan.largest_fit ? to_json(*plan.largest_fit) : Json(nullptr)},
+      {"cards", cards},
+      {"notes", plan.notes},
+      {"missing", missing}};
+  if (!plan.stages.empty()) json["stages"] = to_json(plan.stages);
+  return json;
 }
 
 }  // namespace headroom::report

@@ -81,6 +81,7 @@ std::string settings_of(const Plan& plan) {
     if (plan.job.optimizer.offload) words.emplace_back("offloaded optimizer");
   }
   words.push_back(fmt::format("engine {}", to_string(plan.job.engine.kind)));
+  if (plan.job.engine.stages > 1) words.push_back(fmt::format("{} stages", plan.job.engine.stages));
   return join(words, ", ");
 }
 
@@ -163,6 +164,24 @@ std::string breakdown(const Plan& plan, const Style& style) {
   return text;
 }
 
+// Of a model that is split, each rank.
+std::string stages(const Plan& plan) {
+  if (plan.stages.empty()) return "";
+  std::string text = "\nThe layers are shared out over ranks, each of which takes at its peak:\n";
+  for (const estimate::StagePlan& stage : plan.stages) {
+    const auto& part = stage.part;
+    std::string layers =
+        part.layers() == 1 ? fmt::format("layer {}", part.first_layer)
+                           : fmt::format("layers {} to {}", part.first_layer, part.last_layer - 1);
+    if (part.is_first()) layers = "embedding, " + layers;
+    if (part.is_last()) layers += ", head";
+    text += fmt::format("  rank {}{}  {}{}\n", part.stage,
+                        figure(to_string(Bytes{stage.device_bytes}), 12), layers,
+                        stage.fits == false ? ": does not fit" : "");
+  }
+  return text + "What is said above of the peak is of the rank that takes most.\n";
+}
+
 std::string row(const estimate::TensorRecord& tensor) {
   std::vector<std::string> sizes;
   for (const auto size : tensor.meta.shape) sizes.push_back(std::to_string(size));
@@ -191,7 +210,8 @@ std::string notes(const Plan& plan, const Style& style) {
 std::string to_text(const Plan& plan, const estimate::Architecture& model, const Style& style,
                     const SettingWords& words) {
   return fit(headline(plan, model, style) + "\n" + verdict(plan, style) + breakdown(plan, style) +
-                 tensors(plan) + advice_text(plan, style.width, words) + notes(plan, style),
+                 stages(plan) + tensors(plan) + advice_text(plan, style.width, words) +
+                 notes(plan, style),
              style.width);
 }
 

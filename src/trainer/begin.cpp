@@ -9,6 +9,7 @@
 #include "base/json_text.h"
 #include "trainer/data/checksum.h"
 #include "trainer/kernels/kernels.h"
+#include "trainer/ranks/pipeline.h"
 
 namespace headroom::trainer {
 namespace {
@@ -25,7 +26,11 @@ Result<Ranks> join_others(const TrainRequest& request) {
   if (request.place.is_alone()) return Ranks();
   constexpr std::size_t digits = 16;
   const std::string settings = to_json(request.settings).dump() + (request.resume ? "+" : "");
-  return Ranks::join(request.place, number_of(data::checksum_of(settings), digits));
+  const Settings& own = request.settings;
+  const std::uint64_t message =
+      own.model.part ? message_bytes(own.config, own.model, own.batch.micro) : 0;
+  return Ranks::join(request.place, number_of(data::checksum_of(settings), digits), nullptr,
+                     message);
 }
 
 RunLength length_of(const TrainRequest& request, const data::Split& samples) {

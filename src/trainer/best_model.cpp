@@ -18,12 +18,13 @@ constexpr const char* loss_remark = "headroom.evaluation_loss";
 
 }  // namespace
 
-Status BestModel::save(Model& model, std::uint64_t step, double loss) const {
-  HEADROOM_CHECK(make_folder(folder_));
+Status BestModel::save(Model& model, std::uint64_t step, double loss,
+                       const TensorWriter& writer) const {
+  if (writer.writes()) HEADROOM_CHECK(make_folder(folder_));
   const Remarks remarks = {{step_remark, std::to_string(step)},
                            {loss_remark, fmt::format("{}", loss)}};
-  return model.options().lora ? save_adapter(folder_, model, base_, remarks)
-                              : save_model(folder_, model, config_, remarks);
+  return model.options().lora ? save_adapter(folder_, model, base_, remarks, writer)
+                              : save_model(folder_, model, config_, remarks, writer);
 }
 
 bool BestModel::holds(std::uint64_t step, const Model& model) const {

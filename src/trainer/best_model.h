@@ -13,6 +13,7 @@
 #include "base/document_fwd.h"
 #include "base/result.h"
 #include "trainer/model.h"
+#include "trainer/tensor_writer.h"
 
 namespace headroom::trainer {
 
@@ -23,7 +24,7 @@ class BestModel {
       : folder_(output + "/best"), config_(config), base_(base) {}
 
   const std::string& folder() const { return folder_; }
-  Status save(Model& model, std::uint64_t step, double loss) const;
+  Status save(Model& model, std::uint64_t step, double loss, const TensorWriter& writer = {}) const;
   // Whether the model of this step is there.
   bool holds(std::uint64_t step, const Model& model) const;
 

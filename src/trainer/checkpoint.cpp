@@ -29,13 +29,16 @@ constexpr const char* fused_key = "fused multiply-add";  // "true" or "false".
 
 using Metadata = std::map<std::string, std::string>;
 
-// Every tensor of a checkpoint, in the order of the file.
-std::vector<NamedTensor> list_tensors(Model& model, const Optimizer& optimizer) {
+// Every tensor of a checkpoint, in the order of the file; with or without copies of what another
+// rank has too.
+std::vector<NamedTensor> list_tensors(Model& model, const Optimizer& optimizer, bool with_copies) {
   std::vector<NamedTensor> tensors;
-  std::size_t i = 0;
+  std::size_t next = 0;
   for (const Parameter& parameter : model.trainable()) {
+    const std::size_t i = next++;
+    if (parameter.is_copy && !with_copies) continue;
     tensors.push_back({parameter.name, parameter.value});
-    for (const auto& [name, value] : optimizer.states_of(i++))
+    for (const auto& [name, value] : optimizer.states_of(i))
       tensors.push_back({fmt::format("{}{}.{}", state_prefix, name, parameter.name), value});
   }
   return tensors;
@@ -127,14 +130,16 @@ Status check_identity(const SafetensorsFile& file, const RunIdentity& there,
   return error;
 }
 
-Status check_tensors(const SafetensorsFile& file, const std::vector<NamedTensor>& expected) {
+// `is_whole`: those are all that a checkpoint of the model has.
+Status check_tensors(const SafetensorsFile& file, const std::vector<NamedTensor>& expected,
+                     bool is_whole) {
   for (const auto& [name, tensor] : expected) {
     const auto found = file.tensors().find(name);
     if (found == file.tensors().end() || tensor.sizes() != found->second.shape) {
       return other_run(file.path(), fmt::format("it has no {} of this model's shape", name));
     }
   }
-  if (file.tensors().size() != expected.size()) {
+  if (is_whole && file.tensors().size() != expected.size()) {
     return other_run(file.path(), fmt::format("it has {} tensors, {} expected",
                                               file.tensors().size(), expected.size()));
   }
@@ -191,8 +196,9 @@ std::string checkpoint_path(const std::string& output) {
 }
 
 Status save_checkpoint(const std::string& path, Model& model, Optimizer& optimizer,
-                       const RunIdentity& identity, const Position& position) {
-  const std::vector<NamedTensor> tensors = list_tensors(model, optimizer);
+                       const RunIdentity& identity, const Position& position,
+                       const TensorWriter& writer) {
+  const std::vector<NamedTensor> tensors = list_tensors(model, optimizer, false);
   Metadata metadata = {{"format", format_name},
                        {std::string(seal_key), empty_seal()},
                        {"steps", std::to_string(position.steps)},
@@ -209,7 +215,7 @@ Status save_checkpoint(const std::string& path, Model& model, Optimizer& optimiz
   for (const auto& [name, value] : identity) metadata[std::string(run_prefix) + name] = value;
   for (const auto& [name, tensor] : tensors)
     metadata[std::string(sum_prefix) + name] = checksum_of(tensor);
-  return write_safetensors(path, tensors, metadata, seal);
+  return writer.write(path, tensors, metadata, seal);
 }
 
 Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model,
@@ -223,8 +229,8 @@ Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model,
   HEADROOM_TRY(loaded.position, read_position(file));
   if (const auto fused = find(file, fused_key)) loaded.fused = *fused == "true";
   optimizer.allocate_states();
-  const std::vector<NamedTensor> tensors = list_tensors(model, optimizer);
-  HEADROOM_CHECK(check_tensors(file, tensors));
+  const std::vector<NamedTensor> tensors = list_tensors(model, optimizer, true);
+  HEADROOM_CHECK(check_tensors(file, tensors, model.part().stages == 1));
   HEADROOM_CHECK(read_tensors(file, tensors, loaded.has_checksums));
   optimizer.set_steps(loaded.position.steps);
   return loaded;

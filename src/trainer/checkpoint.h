@@ -12,6 +12,7 @@
 #include "trainer/model.h"
 #include "trainer/optimizer.h"
 #include "trainer/run_identity.h"
+#include "trainer/tensor_writer.h"
 
 namespace headroom::trainer {
 
@@ -36,9 +37,11 @@ struct Position {
 // OUTPUT/checkpoint/state.safetensors
 std::string checkpoint_path(const std::string& output);
 
-// With a checksum of its header and one of every tensor.
+// With a checksum of its header and one of every tensor. Of a model that is split it is the file of
+// the whole one, so that it can be resumed with another split, or without one.
 Status save_checkpoint(const std::string& path, Model& model, Optimizer& optimizer,
-                       const RunIdentity& identity, const Position& position);
+                       const RunIdentity& identity, const Position& position,
+                       const TensorWriter& writer = {});
 
 struct LoadedCheckpoint {
   Position position;
@@ -48,10 +51,11 @@ struct LoadedCheckpoint {
   std::optional<bool> fused = {};
 };
 
-// Fills the trainable parameters and the optimizer. Fails, without touching either, where the file
-// is of another run, naming each difference that is not in `allowed`; and where any byte of it is
-// not as it was written, which the tensors may show when some are filled already. Of an older
-// version's file only seed, batch and the size of the data can be compared.
+// Fills the trainable parameters and the optimizer, of a model that is split this rank's. Fails,
+// without touching either, where the file is of another run, naming each difference that is not in
+// `allowed`; and where any byte of it is not as it was written, which the tensors may show when
+// some are filled already. Of an older version's file only seed, batch and the size of the data can
+// be compared.
 Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model,
                                          Optimizer& optimizer, const RunIdentity& identity,
                                          const std::vector<std::string>& allowed = {});

@@ -5,7 +5,6 @@
 
 #include <string_view>
 
-#include "machine/checksum.h"
 #include "trainer/data/checksum.h"
 
 namespace headroom::trainer {
@@ -15,11 +14,12 @@ std::string checksum_of(const at::Tensor& tensor) {
       std::string_view(static_cast<const char*>(tensor.data_ptr()), tensor.nbytes()));
 }
 
-std::string checksum_of(const std::deque<Parameter>& parameters) {
+std::string list_checksums(const std::deque<Parameter>& parameters) {
   std::string all;
-  for (const Parameter& parameter : parameters)
-    all += parameter.name + " " + checksum_of(parameter.value) + "\n";
-  return machine::sha256(all);
+  for (const Parameter& parameter : parameters) {
+    if (!parameter.is_copy) all += parameter.name + " " + checksum_of(parameter.value) + "\n";
+  }
+  return all;
 }
 
 }  // namespace headroom::trainer

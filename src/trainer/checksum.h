@@ -12,7 +12,8 @@ namespace headroom::trainer {
 // A tensor that is contiguous, on the CPU.
 std::string checksum_of(const at::Tensor& tensor);
 
-// Of every parameter's name and value, in order.
-std::string checksum_of(const std::deque<Parameter>& parameters);
+// A line for each parameter, with its name and the checksum of its value, in order; copies of what
+// another process has are left out.
+std::string list_checksums(const std::deque<Parameter>& parameters);
 
 }  // namespace headroom::trainer

@@ -36,6 +36,16 @@ class FittingBatches {
       std::span<const Indices> batches, std::uint64_t step, const Work& work,
       const std::function<void()>& start_over = [] {});
 
+  // One piece of micro-batch `batch`, the `part`th of it.
+  struct Piece {
+    Indices samples;
+    std::size_t batch = 0, part = 0;
+  };
+  std::vector<Piece> cut(std::span<const Indices> batches) const;
+  // Half as many samples at once from here on, after memory ran out with these micro-batches: here,
+  // which is recorded, or on another rank. False, and nothing changes, where it was one at a time.
+  bool shrink(std::span<const Indices> batches, std::uint64_t step);
+
   // How many samples a piece has at most.
   std::uint64_t at_once() const { return at_once_; }
   void set_at_once(std::uint64_t samples) { at_once_ = samples; }

@@ -13,10 +13,11 @@
 
 namespace headroom::trainer {
 
-double gradient_norm(const std::deque<Parameter>& parameters) {
+double sum_of_squares(const std::deque<Parameter>& parameters) {
   const TagScope scope(allocator::Component::workspace);
   double sum = 0;  // In fp64, so that the blocks' order and number hardly show.
   for (const Parameter& parameter : parameters) {
+    if (parameter.is_copy) continue;
     const at::Tensor grad = parameter.grad.view({-1});
     ops::for_row_blocks(
         grad.numel(), ops::block_elements, [&](std::int64_t first, std::int64_t count) {
@@ -29,7 +30,11 @@ double gradient_norm(const std::deque<Parameter>& parameters) {
           sum += norm * norm;
         });
   }
-  return std::sqrt(sum);
+  return sum;
+}
+
+double gradient_norm(const std::deque<Parameter>& parameters) {
+  return std::sqrt(sum_of_squares(parameters));
 }
 
 double clip_factor(double norm, std::optional<double> limit) {

@@ -14,6 +14,9 @@
 
 namespace headroom::trainer {
 
+// Σ g² over every element, but for copies of what another process counts.
+double sum_of_squares(const std::deque<Parameter>& parameters);
+
 // √(Σ g²) over every element. Requires: every parameter has a gradient.
 double gradient_norm(const std::deque<Parameter>& parameters);
 

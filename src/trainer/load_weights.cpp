@@ -124,7 +124,8 @@ Status check_names_and_shapes(const Places& places, const Model& model) {
     }
   }
   for (const auto& [name, place] : places) {
-    if (!expected.contains(name) && !is_redundant(name, model)) unexpected.push_back(place.name);
+    if (expected.contains(name) || is_redundant(name, model) || model.is_elsewhere(name)) continue;
+    unexpected.push_back(place.name);
   }
   std::vector<std::string> problems;
   if (!missing.empty()) problems.push_back("missing: " + list_names(missing));

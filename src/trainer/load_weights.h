@@ -16,7 +16,7 @@ Result<bool> has_weights(const std::string& folder);
 
 // Fills every base parameter. Fails, before anything is read, with the names of the tensors that
 // are missing, that the model has no place for, or whose shape is not the one that config.json
-// implies.
+// implies. Of a model that is split, those of the other parts are left alone.
 Status load_weights(const std::string& folder, Model& model);
 
 }  // namespace headroom::trainer

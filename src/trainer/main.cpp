@@ -144,6 +144,17 @@ std::optional<std::string> variable(const char* name) {
   return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
+// A split job has a process for each stage, none of which can be done without.
+Status check_place(const RankPlace& place, std::uint64_t stages, const std::string& job) {
+  if (stages == 1 || (place.ranks == stages && !place.goes_on)) return Done{};
+  return Error{
+      Errc::invalid,
+      fmt::format(
+          "engine.stages = {}: expected {} processes that end together, found {}", stages, stages,
+          place.goes_on ? "such that go on without a lost one" : std::to_string(place.ranks)),
+      "headroom run " + job};
+}
+
 Result<TrainRequest> make_request(const Arguments& arguments) {
   TrainRequest request;
   HEADROOM_TRY(request.place, read_rank_place(variable));
@@ -151,10 +162,13 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
   HEADROOM_TRY(const estimate::Device device, estimate::find_device(loaded.job));
   HEADROOM_TRY(estimate::Plan plan, estimate::make_plan(loaded.job, loaded.model, device));
   loaded.job = plan.job;
-  if (!request.place.is_alone()) {
+  const std::uint64_t stages = loaded.job.engine.stages;
+  HEADROOM_CHECK(check_place(request.place, stages, arguments.job));
+  if (!request.place.is_alone() && stages == 1) {
     HEADROOM_TRY(plan, run::plan_rank(plan, loaded, request.place.ranks));
   }
   HEADROOM_TRY(request.settings, make_settings(loaded));
+  if (stages > 1) request.settings.model.part = plan.stages.at(request.place.rank).part;
   request.predicted = report::to_json(plan);
   request.trace_path = arguments.trace;
   request.resume = arguments.resume;
@@ -175,13 +189,26 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
   return request;
 }
 
-std::string compare(const Json& report) {
-  if (report["measured"].is_null()) return "memory was libtorch's own: not counted, not limited";
-  const auto measured = report["measured"]["allocated_bytes"].get<std::uint64_t>();
-  const auto predicted = report["predicted"]["allocated_bytes"].get<std::uint64_t>();
+// Of the whole report, or of one rank's part of it.
+std::string compare_peaks(const Json& ran, const Json& planned) {
+  const auto measured = ran["allocated_bytes"].get<std::uint64_t>();
+  const auto predicted = planned["allocated_bytes"].get<std::uint64_t>();
   const double off = 100.0 * (static_cast<double>(predicted) / static_cast<double>(measured) - 1.0);
   return fmt::format("peak {}, predicted {} ({:+.1f} %)", to_string(Bytes{measured}),
                      to_string(Bytes{predicted}), off);
+}
+
+std::string compare(const Json& report) {
+  if (report["measured"].is_null()) return "memory was libtorch's own: not counted, not limited";
+  const Json& predicted = report["predicted"];
+  if (!predicted.contains("stages")) return compare_peaks(report["measured"], predicted);
+  std::vector<std::string> ranks;
+  for (const Json& rank : report["ranks"]) {
+    const auto number = rank["rank"].get<std::size_t>();
+    ranks.push_back(
+        fmt::format("rank {}: {}", number, compare_peaks(rank, predicted["stages"].at(number))));
+  }
+  return join(ranks, "; ");
 }
 
 // The end of a rank that does not write: it speaks only of what went wrong here and nowhere else.

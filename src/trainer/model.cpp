@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/text.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer {
@@ -73,6 +74,12 @@ bool is_norm_weight(const std::string& name) {
          name.ends_with("ln_2.weight") || name.ends_with("ln_f.weight");
 }
 
+constexpr const char* head_name = "lm_head.weight";
+
+std::string embedding_name(const ModelConfig& config) {
+  return config.is_gpt2() ? "transformer.wte.weight" : "model.embed_tokens.weight";
+}
+
 std::string projection_name(const ModelConfig& config, Target target) {
   if (!config.is_gpt2()) return fmt::format("{}_proj", to_string(target));
   return target == Target::q ? "c_attn" : target == Target::up ? "c_fc" : "c_proj";
@@ -105,29 +112,55 @@ std::vector<std::string> adapted_modules(const ModelConfig& config,
 }
 
 Model::Model(const ModelConfig& config, ModelOptions options)
-    : config_(config), options_(std::move(options)) {
+    : config_(config),
+      options_(std::move(options)),
+      part_(options_.part.value_or(estimate::whole_model(config.layers))) {
   const std::int64_t hidden = signed_size(config.hidden);
   const std::int64_t vocabulary = signed_size(config.vocabulary);
   {
     const TagScope scope(Component::weights);
-    embedding_ = add(config.is_gpt2() ? "transformer.wte.weight" : "model.embed_tokens.weight",
-                     {vocabulary, hidden});
-    if (config.is_gpt2())
+    if (part_.is_first()) embedding_ = add(embedding_name(config), {vocabulary, hidden});
+    if (config.is_gpt2() && part_.is_first())
       positions_ = add("transformer.wpe.weight", {signed_size(config.position_rows), hidden});
-    layers_.reserve(config.layers);
-    for (std::int64_t i = 0; i < signed_size(config.layers); ++i) {
-      if (config.is_gpt2()) {
-        add_gpt2_layer(i);
-      } else {
-        add_layer(i);
-      }
+    add_layers();
+    if (part_.is_last()) {
+      final_norm_ = add_norm(config.is_gpt2() ? "transformer.ln_f" : "model.norm");
+      head_ = config.tied && part_.is_first()
+                  ? embedding_
+                  : add(config.tied ? embedding_name(config) : head_name, {vocabulary, hidden});
+      head_->is_copy = stored_.back().is_copy = config.tied && !part_.is_first();
     }
-    final_norm_ = add_norm(config.is_gpt2() ? "transformer.ln_f" : "model.norm");
-    head_ = config.tied ? embedding_ : add("lm_head.weight", {vocabulary, hidden});
   }
   if (!config.is_gpt2())
     rotary_ = ops::rotary_tables(options_.longest, signed_size(config.head_dim), config.rope_theta,
                                  options_.dtype);
+}
+
+void Model::add_layers() {
+  layers_.reserve(part_.layers());
+  for (std::uint64_t i = part_.first_layer; i < part_.last_layer; ++i) {
+    const std::size_t base = base_.size(), adapters = adapters_.size();
+    if (config_.is_gpt2()) {
+      add_gpt2_layer(signed_size(i));
+    } else {
+      add_layer(signed_size(i));
+    }
+    base_in_layer_ = base_.size() - base;
+    adapters_in_layer_ = adapters_.size() - adapters;
+  }
+}
+
+bool Model::is_elsewhere(const std::string& name) const {
+  const std::string layers = config_.is_gpt2() ? "transformer.h." : "model.layers.";
+  if (name.starts_with(layers)) {
+    const auto layer =
+        parse_u64(name.substr(layers.size(), name.find('.', layers.size()) - layers.size()));
+    return layer && *layer < config_.layers && !part_.has_layer(*layer);
+  }
+  const bool is_table = name == embedding_name(config_) || name == "transformer.wpe.weight";
+  if (is_table) return !part_.is_first();
+  const bool is_norm = name.starts_with(config_.is_gpt2() ? "transformer.ln_f." : "model.norm.");
+  return (is_norm || name == head_name) && !part_.is_last();
 }
 
 ops::Norm Model::add_norm(const std::string& name) {
@@ -215,9 +248,12 @@ void Model::add_projection(Layer& layer, Target target, const std::string& name)
 
 void Model::initialise_base(std::uint64_t seed) {
   const double residual = 1.0 / std::sqrt(2.0 * static_cast<double>(config_.layers));
-  std::uint64_t use = 0;
+  const std::uint64_t tables = config_.is_gpt2() ? 2 : 1;
+  const std::uint64_t before = part_.is_first() ? 0 : tables + part_.first_layer * base_in_layer_;
+  std::uint64_t next = before;
   for (Parameter& parameter : base_) {
-    ++use;
+    ++next;
+    const std::uint64_t use = parameter.is_copy ? 1 : next;  // The embedding is the first of all.
     if (is_norm_weight(parameter.name)) {
       parameter.value.fill_(1);
     } else if (parameter.name.ends_with(".bias")) {
@@ -230,7 +266,7 @@ void Model::initialise_base(std::uint64_t seed) {
 }
 
 void Model::initialise_adapters(std::uint64_t seed) {
-  std::uint64_t use = 0;
+  std::uint64_t use = part_.first_layer * adapters_in_layer_;
   for (Parameter& parameter : adapters_) {
     ++use;
     if (parameter.name.ends_with("lora_B.weight")) {
@@ -242,20 +278,56 @@ void Model::initialise_adapters(std::uint64_t seed) {
   }
 }
 
+namespace {
+
+// What lies outside of layers, of the part that there is: how often each is there.
+struct Outside {
+  std::uint64_t tables = 0;  // Embedding and head.
+  std::uint64_t positions = 0;
+  std::uint64_t norms = 0;
+};
+
+Outside outside_of(const ModelConfig& config, const estimate::StagePart& part) {
+  const bool own_head = part.is_last() && (!config.tied || !part.is_first());
+  return {.tables = (part.is_first() ? 1U : 0U) + (own_head ? 1U : 0U),
+          .positions = part.is_first() && config.is_gpt2() ? 1U : 0U,
+          .norms = part.is_last() ? 1U : 0U};
+}
+
+std::uint64_t numbers_of_norm(const ModelConfig& config) {
+  return (config.is_gpt2() ? 2 : 1) * config.hidden;
+}
+
+// Of the weights of a part of the model.
+std::uint64_t count_numbers(const ModelConfig& config, const estimate::StagePart& part) {
+  const auto outside = [&](const estimate::StagePart& of) {
+    const Outside all = outside_of(config, of);
+    return all.tables * config.vocabulary * config.hidden +
+           all.positions * config.position_rows * config.hidden +
+           all.norms * numbers_of_norm(config);
+  };
+  const std::uint64_t layers = config.parameters() - outside(estimate::whole_model(config.layers));
+  return outside(part) + layers / config.layers * part.layers();
+}
+
+}  // namespace
+
 ParameterBytes parameter_bytes(const ModelConfig& config, const ModelOptions& options) {
   ParameterBytes bytes;
-  bytes.weights = config.parameters() * c10::elementSize(options.dtype);
+  const estimate::StagePart part = options.part.value_or(estimate::whole_model(config.layers));
+  bytes.weights = count_numbers(config, part) * c10::elementSize(options.dtype);
   if (!options.lora) return bytes;
   for (const Target target : options.lora->targets) {
     if (!has_projection(config, target)) continue;
     const auto [out, in] = projection_shape(config, target);
-    bytes.adapters += config.layers * static_cast<std::uint64_t>(options.lora->rank * (out + in)) *
+    bytes.adapters += part.layers() * static_cast<std::uint64_t>(options.lora->rank * (out + in)) *
                       c10::elementSize(options.lora->dtype);
   }
   return bytes;
 }
 
 std::uint64_t factored_numbers(const ModelConfig& config, const ModelOptions& options) {
+  const estimate::StagePart part = options.part.value_or(estimate::whole_model(config.layers));
   std::uint64_t layer = 0;
   if (options.lora) {
     for (const Target target : options.lora->targets) {
@@ -263,7 +335,7 @@ std::uint64_t factored_numbers(const ModelConfig& config, const ModelOptions& op
       const auto [out, in] = projection_shape(config, target);
       layer += static_cast<std::uint64_t>(out + in + 2 * options.lora->rank);
     }
-    return config.layers * layer;
+    return part.layers() * layer;
   }
   for (const Target target : all_targets) {
     if (!has_projection(config, target)) continue;
@@ -271,11 +343,12 @@ std::uint64_t factored_numbers(const ModelConfig& config, const ModelOptions& op
     layer += static_cast<std::uint64_t>(out + in);
     if (has_bias(config, target)) layer += static_cast<std::uint64_t>(out);
   }
-  const std::uint64_t norm = (config.is_gpt2() ? 2 : 1) * config.hidden;
+  const std::uint64_t norm = numbers_of_norm(config);
   layer += 2 * norm + (config.qk_norm ? 2 * config.head_dim : 0);
-  const std::uint64_t table = config.vocabulary + config.hidden;
-  const std::uint64_t positions = config.is_gpt2() ? config.position_rows + config.hidden : 0;
-  return config.layers * layer + norm + positions + (config.tied ? 1 : 2) * table;
+  const Outside outside = outside_of(config, part);
+  return part.layers() * layer + outside.norms * norm +
+         outside.positions * (config.position_rows + config.hidden) +
+         outside.tables * (config.vocabulary + config.hidden);
 }
 
 }  // namespace headroom::trainer

@@ -14,6 +14,7 @@
 
 #include "estimate/job.h"
 #include "estimate/model_config.h"
+#include "estimate/pipeline.h"
 #include "trainer/data/mix_seed.h"
 #include "trainer/layer.h"
 #include "trainer/ops/rotary.h"
@@ -36,9 +37,15 @@ struct ModelOptions {
   estimate::Checkpointing checkpointing = estimate::Checkpointing::none;
   estimate::Loss loss = estimate::Loss::eager;
   std::int64_t longest = 1024;  // Positions that the rotary tables cover.
+  // Of a model that is split over processes, this one's part; none: all of it is here.
+  std::optional<estimate::StagePart> part = {};
 };
 
 // Owns its parameters; layers point into it, so it is neither copied nor moved.
+//
+// Of a split model it has one part alone: what names all layers or parameters means those that are
+// here. The first part has the embedding and the positions, the last one the final norm and the
+// head. A head that is tied is a copy of the embedding there (Parameter::is_copy).
 class Model {
  public:
   // Allocates every parameter (tags weights, adapters; the rotary tables, where heads are turned:
@@ -51,11 +58,15 @@ class Model {
   const ModelOptions& options() const { return options_; }
   const ops::RotaryTables& rotary() const { return rotary_; }
 
-  Parameter& embedding() { return *embedding_; }
-  const std::vector<Layer>& layers() const { return layers_; }
+  const estimate::StagePart& part() const { return part_; }
+  // Whether a tensor of this name belongs to another part of the model.
+  bool is_elsewhere(const std::string& name) const;
+
+  Parameter& embedding() { return *embedding_; }  // Of the first part, as positions().
+  const std::vector<Layer>& layers() const { return layers_; }  // From part().first_layer on.
   // [position_rows, hidden], added to the embedding; null where heads are turned.
   Parameter* positions() { return positions_; }
-  const ops::Norm& final_norm() const { return final_norm_; }
+  const ops::Norm& final_norm() const { return final_norm_; }  // Of the last part, as head().
   Parameter& head() { return *head_; }  // The embedding itself if the head is tied.
 
   std::deque<Parameter>& base() { return base_; }          // In Hugging Face's order.
@@ -65,6 +76,7 @@ class Model {
   struct Stored {
     std::string name;
     at::Tensor value;
+    bool is_copy = false;
   };
   const std::vector<Stored>& stored() const { return stored_; }
   // What the optimizer moves: the adapters if there are any, else the base.
@@ -72,7 +84,7 @@ class Model {
 
   // As Hugging Face and PEFT begin: base weights N(0, 0.02²), those of the projections that write
   // to the residual stream divided by √(2·layers), norms 1, biases 0; adapters A uniform in ±1/√in
-  // and B zero. The same seed gives the same values.
+  // and B zero. The same seed gives the same values, however the model is split.
   void initialise_base(std::uint64_t seed);
   void initialise_adapters(std::uint64_t seed);
 
@@ -81,12 +93,16 @@ class Model {
   Parameter* add_rows(const std::string& name, std::int64_t rows);
   void begin_fused(const std::string& name, std::initializer_list<estimate::Target> targets);
   ops::Norm add_norm(const std::string& name);
+  void add_layers();
   void add_layer(std::int64_t index);
   void add_gpt2_layer(std::int64_t index);
   void add_projection(Layer& layer, estimate::Target target, const std::string& name);
 
   estimate::ModelConfig config_;
   ModelOptions options_;
+  estimate::StagePart part_;
+  // Numbers of what other parts have before this one's first layer, and in it.
+  std::uint64_t base_in_layer_ = 0, adapters_in_layer_ = 0;
   std::deque<Parameter> base_;
   std::deque<Parameter> adapters_;
   std::vector<Stored> stored_;

@@ -95,7 +95,9 @@ Result<OutputLock> open_output(const std::string& folder, bool resume) {
   return lock;
 }
 
-OutputSize output_size(const Settings& settings, const RunLength& length) {
+OutputSize output_size(const Settings& own, const RunLength& length) {
+  Settings settings = own;
+  settings.model.part.reset();  // Of a split model one rank writes what all of them have.
   const FixedBytes fixed = fixed_bytes(settings);
   const std::uint64_t trained = fixed.gradients;
   const std::uint64_t headers = header_bytes_a_tensor * tensors_of(settings);

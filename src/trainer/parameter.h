@@ -16,6 +16,8 @@ struct Parameter {
   at::Tensor value;
   at::Tensor grad;  // Undefined until the first micro-batch of a step reaches it.
   bool trainable = false;
+  // Of a tied head on another process than the embedding: that one counts and saves it.
+  bool is_copy = false;
 };
 
 // grad += alpha · left · right, for grad of the shape [rows of left, columns of right].

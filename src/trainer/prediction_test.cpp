@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner's description of a step (estimate/headroom_engine.cpp) against what the trainer
 // really allocates. Where one of the two changes, this test says so.
+#include <ATen/ATen.h>
 #include <gtest/gtest.h>
+
+#include <deque>
 
 #include "allocator/models/make_policy.h"
 #include "estimate/headroom_engine.h"
@@ -65,15 +68,53 @@ Usage measure(const Job& job, const estimate::ModelConfig& config) {
   return memory.usage();
 }
 
+// The same of one stage of a model that is split, as trainer/ranks/pipeline.cpp runs it; what
+// neighbours send is random.
+Usage measure(const Job& job, const estimate::ModelConfig& config,
+              const estimate::StagePart& part) {
+  PlainMemory memory;
+  {
+    const TorchMemory hook(memory);
+    ModelOptions options = options_of(job);
+    options.part = part;
+    Model model(config, options);
+    model.initialise_base(1);
+    model.initialise_adapters(1);
+    const auto optimizer =
+        make_optimizer(model.trainable(), make_optimizer_settings(job.optimizer));
+    const std::vector<std::size_t> lengths(*job.batch.micro, job.batch.sequence);
+    const auto received = [&](bool any) -> at::Tensor {
+      const TagScope scope(allocator::Component::activations);
+      if (!any) return {};
+      return at::rand({static_cast<std::int64_t>(*job.batch.micro * job.batch.sequence),
+                       static_cast<std::int64_t>(config.hidden)},
+                      options.dtype);
+    };
+    for (int step = 0; step < 2; ++step) {
+      std::deque<StageRun> in_flight;
+      for (const auto& [pass, number] :
+           estimate::one_forward_one_backward(part.stage, part.stages, *job.batch.accumulate)) {
+        if (pass == estimate::StagePass::forward) {
+          MicroBatch batch = testing::pad(testing::random_samples(lengths, config.vocabulary));
+          in_flight.emplace_back(model, std::move(batch), 0.01, number);
+          in_flight.back().forward(received(!part.is_first()));
+        } else {
+          in_flight.front().backward(received(!part.is_last()));
+          in_flight.pop_front();
+        }
+      }
+      optimizer->step();
+    }
+  }
+  return memory.usage();
+}
+
 Usage predict(const Job& job, const estimate::ModelConfig& config) {
   const auto policy = allocator::make_policy("exact");
   return estimate::replay(estimate::record_headroom(job, config, 2), **policy).usage;
 }
 
-void expect_agreement(const Job& job, const estimate::ModelConfig& config,
-                      const std::string& what) {
-  const Usage measured = measure(job, config);
-  const Usage predicted = predict(job, config);
+void expect_agreement(const Usage& measured, const Usage& predicted, const std::string& what) {
   const auto close = [&](std::uint64_t a, std::uint64_t b, double tolerance) {
     return std::abs(static_cast<double>(a) - static_cast<double>(b)) <=
            tolerance * static_cast<double>(measured.live_peak_bytes);
@@ -86,6 +127,11 @@ void expect_agreement(const Job& job, const estimate::ModelConfig& config,
         << what << ": " << to_string(component) << " predicted "
         << predicted.live_at_peak[component] << ", measured " << measured.live_at_peak[component];
   }
+}
+
+void expect_agreement(const Job& job, const estimate::ModelConfig& config,
+                      const std::string& what) {
+  expect_agreement(measure(job, config), predict(job, config), what);
 }
 
 Job base_job() {
@@ -267,6 +313,35 @@ TEST(Prediction, optimizers) {
   config.kv_heads = config.heads;
   config.position_rows = 32;
   expect_optimizers(config);
+}
+
+TEST(Prediction, stages_of_a_split_model) {
+  estimate::ModelConfig gpt2 = small_config(true, true);
+  gpt2.family = "gpt2";
+  gpt2.o_bias = gpt2.mlp_bias = true;
+  gpt2.kv_heads = gpt2.heads;
+  gpt2.position_rows = 320;
+  for (const auto& config : {small_config(false, true), small_config(true, false), gpt2}) {
+    for (const auto kind : {MethodKind::full, MethodKind::lora}) {
+      for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+        for (const std::uint64_t accumulate : {1U, 2U, 7U}) {
+          Job job = base_job();
+          job.method.kind = kind;
+          job.compute.checkpointing = checkpointing;
+          job.batch.accumulate = accumulate;
+          for (std::uint32_t stage = 0; stage < 3; ++stage) {
+            const estimate::StagePart part{stage, 3, stage, stage + std::uint64_t{1}};
+            const auto policy = allocator::make_policy("exact");
+            expect_agreement(
+                measure(job, config, part),
+                estimate::replay(estimate::record_headroom(job, config, 2, part), **policy).usage,
+                fmt::format("{} {} {} {} stage {}", config.family, to_string(kind),
+                            to_string(checkpointing), accumulate, stage));
+          }
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

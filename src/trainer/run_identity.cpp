@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/text.h"
-#include "trainer/checksum.h"
+#include "machine/checksum.h"
 
 namespace headroom::trainer {
 namespace {
@@ -79,9 +79,9 @@ void add_method(const std::optional<LoraOptions>& lora, RunIdentity& identity) {
 }
 
 void add_options(const ModelOptions& options, RunIdentity& identity) {
-  // The way to the same numbers, but for their rounding: attention, checkpointing, loss. These are
-  // what a job that ran out of memory changes before it goes on.
-  const auto& [dtype, lora, attention, checkpointing, loss, longest] = options;
+  // The way to the same numbers, but for their rounding: attention, checkpointing, loss, and how
+  // the model is split. These are what a job that ran out of memory changes before it goes on.
+  const auto& [dtype, lora, attention, checkpointing, loss, longest, part] = options;
   add_method(lora, identity);
   identity["compute.dtype"] = name_of(dtype);
   identity["batch.sequence"] = to_text(longest);
@@ -190,8 +190,8 @@ RunIdentity identify(const Settings& settings, const data::Split& samples) {
   return identity;
 }
 
-void add_base(const std::deque<Parameter>& base, RunIdentity& identity) {
-  identity["model.config: checksum of the frozen weights"] = checksum_of(base);
+void add_base(const std::string& checksums, RunIdentity& identity) {
+  identity["model.config: checksum of the frozen weights"] = machine::sha256(checksums);
 }
 
 const std::vector<std::string>& changeable_settings() {

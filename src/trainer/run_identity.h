@@ -19,7 +19,8 @@ using RunIdentity = std::map<std::string, std::string>;
 // Of the settings and of what was read as they say. The weights of a frozen base are added by
 // add_base(), once they are there.
 RunIdentity identify(const Settings& settings, const data::Split& samples);
-void add_base(const std::deque<Parameter>& base, RunIdentity& identity);
+// `checksums`: list_checksums() of the base, of a split model those of its parts in order.
+void add_base(const std::string& checksums, RunIdentity& identity);
 
 // Numbers that a person may want to change on the way, once it is said that this is meant: a rate
 // after a loss that is no number, for instance.

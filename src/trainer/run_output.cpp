@@ -31,22 +31,22 @@ Status RunOutput::add(const EvaluationMetrics& line) {
 
 Status RunOutput::save_checkpoint(Model& model, Optimizer& optimizer, const RunIdentity& identity,
                                   const Position& position) {
-  if (writes())
-    HEADROOM_CHECK(
-        trainer::save_checkpoint(checkpoint_path(folder_), model, optimizer, identity, position));
+  HEADROOM_CHECK(trainer::save_checkpoint(checkpoint_path(folder_), model, optimizer, identity,
+                                          position, writer()));
   saved_at_ = position.steps;
   saved_time_ = Clock::now();
   return Done{};
 }
 
 Status RunOutput::save_best(Model& model, std::uint64_t step, double loss) {
-  return writes() ? best_.save(model, step, loss) : Done{};
+  if (!writes() && !ranks_.is_split()) return Done{};
+  return best_.save(model, step, loss, writer());
 }
 
 Status RunOutput::save_result(Model& model) {
-  if (!writes()) return Done{};
-  if (model.options().lora) return save_adapter(folder_, model, base_);
-  return save_model(folder_, model, config_);
+  if (!writes() && !ranks_.is_split()) return Done{};
+  if (model.options().lora) return save_adapter(folder_, model, base_, {}, writer());
+  return save_model(folder_, model, config_, {}, writer());
 }
 
 double RunOutput::seconds_since_checkpoint() const {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a run writes while it trains: metrics, checkpoints, the best model and the result. Of the
 // ranks of one job one writes; for the others every function does nothing and succeeds, until the
-// one that wrote is lost and another takes over.
+// one that wrote is lost and another takes over. Where the model is split over them, all ranks call
+// what writes a part of it, and give theirs (tensor_writer.h).
 #pragma once
 
 #include <chrono>
@@ -20,9 +21,10 @@ namespace headroom::trainer {
 class RunOutput {
  public:
   // `config` and `base`: as BestModel takes them. Without a lock it does not write.
-  RunOutput(std::string folder, const Json& config, const Json& base,
+  RunOutput(Ranks& ranks, std::string folder, const Json& config, const Json& base,
             std::optional<OutputLock> lock)
-      : folder_(std::move(folder)),
+      : ranks_(ranks),
+        folder_(std::move(folder)),
         config_(config),
         base_(base),
         best_(folder_, config, base),
@@ -52,6 +54,9 @@ class RunOutput {
  private:
   using Clock = std::chrono::steady_clock;
 
+  TensorWriter writer() const { return {ranks_, writes()}; }
+
+  Ranks& ranks_;
   std::string folder_;
   const Json& config_;
   const Json& base_;

@@ -114,9 +114,7 @@ Status SafetensorsFile::read(const std::string& name, const at::Tensor& into) co
   return Done{};
 }
 
-Status write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
-                         const std::map<std::string, std::string>& metadata,
-                         const std::function<std::string(std::string header)>& finish) {
+std::vector<estimate::NamedSafetensor> describe(const std::vector<NamedTensor>& tensors) {
   std::vector<estimate::NamedSafetensor> entries;
   entries.reserve(tensors.size());
   for (const auto& [name, tensor] : tensors) {
@@ -125,14 +123,31 @@ Status write_safetensors(const std::string& path, const std::vector<NamedTensor>
                         .shape = tensor.sizes().vec(),
                         .bytes = tensor.nbytes()}});
   }
+  return entries;
+}
+
+Status write_safetensors(const std::string& path, std::vector<estimate::NamedSafetensor> entries,
+                         const std::map<std::string, std::string>& metadata,
+                         const std::function<std::string(std::string header)>& finish,
+                         const std::function<Status(const TensorSink& sink)>& give) {
   HEADROOM_TRY(AtomicFile file, AtomicFile::create(path));
   std::string header = estimate::make_safetensors_header(entries, metadata);
   if (finish) header = finish(std::move(header));
   HEADROOM_CHECK(file.write(header.data(), header.size()));
-  for (const auto& [name, tensor] : tensors) {
-    HEADROOM_CHECK(file.write(tensor.data_ptr(), tensor.nbytes()));
-  }
+  HEADROOM_CHECK(
+      give([&](const void* data, std::size_t bytes) { return file.write(data, bytes); }));
   return file.commit();
+}
+
+Status write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                         const std::map<std::string, std::string>& metadata,
+                         const std::function<std::string(std::string header)>& finish) {
+  return write_safetensors(path, describe(tensors), metadata, finish,
+                           [&](const TensorSink& sink) -> Status {
+                             for (const auto& [name, tensor] : tensors)
+                               HEADROOM_CHECK(sink(tensor.data_ptr(), tensor.nbytes()));
+                             return Done{};
+                           });
 }
 
 }  // namespace headroom::trainer

@@ -49,6 +49,17 @@ struct NamedTensor {
   at::Tensor tensor;  // Contiguous, on the CPU; fp64, fp32, bf16 or fp16.
 };
 
+// Their names, types, shapes and sizes.
+std::vector<estimate::NamedSafetensor> describe(const std::vector<NamedTensor>& tensors);
+
+// Replaces the file or leaves it as it was (atomic_file.h). `give` hands over all tensors' bytes,
+// one after the other, in pieces of any size. A full disk is Errc::no_space.
+using TensorSink = std::function<Status(const void* data, std::size_t bytes)>;
+Status write_safetensors(const std::string& path, std::vector<estimate::NamedSafetensor> entries,
+                         const std::map<std::string, std::string>& metadata,
+                         const std::function<std::string(std::string header)>& finish,
+                         const std::function<Status(const TensorSink& sink)>& give);
+
 // Replaces the file or leaves it as it was (atomic_file.h). A full disk is Errc::no_space.
 // `finish` may change the header's bytes, but not how many they are.
 Status write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,

@@ -9,7 +9,6 @@
 #include "base/document.h"
 #include "base/json_text.h"
 #include "machine/user_files.h"
-#include "trainer/safetensors_file.h"
 
 namespace headroom::trainer {
 namespace {
@@ -63,22 +62,28 @@ Json make_adapter_config(const estimate::ModelConfig& config, const LoraOptions&
           {"use_dora", false}};
 }
 
-Status save_model(const std::string& folder, Model& model, const Json& config, Remarks remarks) {
+Status save_model(const std::string& folder, Model& model, const Json& config, Remarks remarks,
+                  const TensorWriter& writer) {
   std::vector<NamedTensor> tensors;
-  for (const auto& [name, value] : model.stored()) tensors.push_back({name, value});
+  for (const auto& [name, value, is_copy] : model.stored()) {
+    if (!is_copy) tensors.push_back({name, value});
+  }
   HEADROOM_CHECK(
-      write_safetensors(folder + "/model.safetensors", tensors, with_format(std::move(remarks))));
+      writer.write(folder + "/model.safetensors", tensors, with_format(std::move(remarks))));
+  if (!writer.writes()) return Done{};
   const Json written = make_config(model.config(), model.options().dtype, config);
   return machine::write_file_atomic(folder + "/config.json", to_json_text(written, 2) + "\n");
 }
 
-Status save_adapter(const std::string& folder, Model& model, const Json& base, Remarks remarks) {
+Status save_adapter(const std::string& folder, Model& model, const Json& base, Remarks remarks,
+                    const TensorWriter& writer) {
   std::vector<NamedTensor> tensors;
   for (const Parameter& parameter : model.adapters()) {
     tensors.push_back({"base_model.model." + parameter.name, parameter.value});
   }
-  HEADROOM_CHECK(write_safetensors(folder + "/adapter_model.safetensors", tensors,
-                                   with_format(std::move(remarks))));
+  HEADROOM_CHECK(writer.write(folder + "/adapter_model.safetensors", tensors,
+                              with_format(std::move(remarks))));
+  if (!writer.writes()) return Done{};
   const Json config = make_adapter_config(model.config(), *model.options().lora, base);
   return machine::write_file_atomic(folder + "/adapter_config.json",
                                     to_json_text(config, 2) + "\n");

@@ -2,28 +2,27 @@
 // A trained model in the formats that Hugging Face transformers and PEFT read.
 #pragma once
 
-#include <map>
 #include <string>
 
 #include "base/document_fwd.h"
 #include "base/result.h"
 #include "trainer/model.h"
+#include "trainer/tensor_writer.h"
 
 namespace headroom::trainer {
 
-// What the file says of itself beside its tensors. Every program that reads such files ignores
-// names that it does not know.
-using Remarks = std::map<std::string, std::string>;
+// Every program that reads such files ignores remarks whose names it does not know. Where `writer`
+// does not write, nothing is written here.
 
 // model.safetensors and config.json: `config` (as read) with torch_dtype, and architectures where
 // it has none.
-Status save_model(const std::string& folder, Model& model, const Json& config,
-                  Remarks remarks = {});
+Status save_model(const std::string& folder, Model& model, const Json& config, Remarks remarks = {},
+                  const TensorWriter& writer = {});
 
 // adapter_model.safetensors and adapter_config.json, as peft.PeftModel.from_pretrained() reads
 // them. `base` is what base_model_name_or_path says: a folder or a name, or null.
-Status save_adapter(const std::string& folder, Model& model, const Json& base,
-                    Remarks remarks = {});
+Status save_adapter(const std::string& folder, Model& model, const Json& base, Remarks remarks = {},
+                    const TensorWriter& writer = {});
 
 // The contents of the two configuration files. Pure.
 Json make_config(const estimate::ModelConfig& config, at::ScalarType dtype, Json original);

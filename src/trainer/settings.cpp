@@ -191,6 +191,7 @@ Json to_json(const Settings& settings) {
                {"seed", settings.seed},
                {"device", "cpu"},
                {"allocator", "headroom"}};
+  if (settings.model.part) json["stages"] = settings.model.part->stages;
   if (settings.model.lora) {
     json["rank"] = settings.model.lora->rank;
     json["alpha"] = settings.model.lora->alpha;

@@ -3,6 +3,8 @@
 
 #include <ATen/ATen.h>
 
+#include <utility>
+
 #include "trainer/ops/loss.h"
 #include "trainer/ops/product.h"
 #include "trainer/torch_memory.h"
@@ -14,6 +16,7 @@ using allocator::Component;
 using estimate::Checkpointing;
 using estimate::Loss;
 
+// `layer`: of those that are here.
 Pass make_pass(const Model& model, const MicroBatch& batch, std::size_t layer,
                std::optional<std::uint64_t> dropout_seed) {
   const estimate::ModelConfig& config = model.config();
@@ -22,7 +25,8 @@ Pass make_pass(const Model& model, const MicroBatch& batch, std::size_t layer,
                     .heads = static_cast<std::int64_t>(config.heads),
                     .kv_heads = static_cast<std::int64_t>(config.kv_heads),
                     .head_dim = static_cast<std::int64_t>(config.head_dim),
-                    .window = static_cast<std::int64_t>(config.window(layer))},
+                    .window =
+                        static_cast<std::int64_t>(config.window(model.part().first_layer + layer))},
           .rotary = model.rotary(),
           .norm_eps = config.rms_norm_eps,
           .attention = model.options().attention,
@@ -32,7 +36,8 @@ Pass make_pass(const Model& model, const MicroBatch& batch, std::size_t layer,
 // For each layer, what its backward pass needs; nothing below the lowest trained parameter.
 std::vector<Keep> plan_keeping(Model& model) {
   std::vector<Keep> keeps;
-  bool below = model.embedding().trainable;
+  // Of a split model every part has something that trains.
+  bool below = !model.part().is_first() || model.embedding().trainable;
   for (const Layer& layer : model.layers()) {
     const bool trains = layer.attention_trains() || layer.mlp_trains();
     keeps.push_back({.anything = below || trains, .input_gradient = below});
@@ -40,53 +45,6 @@ std::vector<Keep> plan_keeping(Model& model) {
   }
   return keeps;
 }
-
-// The layers' part of one micro-batch: forward leaves behind what backward takes.
-class LayerStack {
- public:
-  LayerStack(Model& model, const MicroBatch& batch, std::uint64_t seed)
-      : model_(model),
-        batch_(batch),
-        seed_(seed),
-        checkpointed_(model.options().checkpointing == Checkpointing::layer),
-        keeps_(plan_keeping(model)),
-        saved_(keeps_.size()) {}
-
-  at::Tensor forward(at::Tensor hidden) {
-    for (std::size_t i = 0; i < keeps_.size(); ++i) {
-      const Keep keep = checkpointed_ ? Keep{} : keeps_[i];
-      at::Tensor out = run(i, hidden, keep);
-      // A checkpointed layer keeps its input alone.
-      if (checkpointed_ && keeps_[i].anything) saved_[i].x = hidden;
-      hidden = std::move(out);
-    }
-    return hidden;
-  }
-
-  // Returns d loss / d embedding if the embedding trains.
-  void backward(at::Tensor& grad) {
-    for (std::size_t i = keeps_.size(); i-- > 0 && keeps_[i].anything;) {
-      if (checkpointed_) run(i, at::Tensor(saved_[i].x), keeps_[i]);
-      trainer::backward(model_.layers()[i], pass(i), keeps_[i], saved_[i], grad);
-    }
-  }
-
- private:
-  Pass pass(std::size_t layer) const {
-    return make_pass(model_, batch_, layer, mix_seed(seed_, layer));
-  }
-
-  at::Tensor run(std::size_t layer, const at::Tensor& hidden, Keep keep) {
-    return trainer::forward(model_.layers()[layer], hidden, pass(layer), keep, saved_[layer]);
-  }
-
-  Model& model_;
-  const MicroBatch& batch_;
-  std::uint64_t seed_;
-  bool checkpointed_;
-  std::vector<Keep> keeps_;
-  std::vector<LayerSaved> saved_;
-};
 
 at::Tensor embed(Model& model, const MicroBatch& batch) {
   const TagScope scope(Component::activations);
@@ -128,39 +86,90 @@ ops::LossResult head_and_loss(Model& model, at::Tensor hidden, const at::Tensor&
   return result;
 }
 
-// What the head is given, without dropout and with nothing kept.
-at::Tensor final_hidden(Model& model, const MicroBatch& batch) {
-  at::Tensor hidden = embed(model, batch);
-  for (std::size_t i = 0; i < model.layers().size(); ++i) {
-    LayerSaved saved;
-    hidden =
-        forward(model.layers()[i], hidden, make_pass(model, batch, i, std::nullopt), {}, saved);
-  }
+at::Tensor normalise_last(Model& model, const at::Tensor& hidden) {
   const TagScope scope(Component::activations);
   return ops::normalise(hidden, model.final_norm(), model.config().rms_norm_eps).out;
 }
 
 }  // namespace
 
+StageRun::StageRun(Model& model, MicroBatch batch, double scale, std::uint64_t seed)
+    : model_(model),
+      batch_(std::move(batch)),
+      scale_(scale),
+      seed_(seed),
+      checkpointed_(model.options().checkpointing == Checkpointing::layer),
+      keeps_(plan_keeping(model)),
+      saved_(keeps_.size()) {}
+
+at::Tensor StageRun::run(std::size_t layer, const at::Tensor& hidden, Keep keep) {
+  return trainer::forward(model_.layers()[layer], hidden, pass(layer), keep, saved_[layer]);
+}
+
+Pass StageRun::pass(std::size_t layer) const {
+  return make_pass(model_, batch_, layer, mix_seed(seed_, model_.part().first_layer + layer));
+}
+
+at::Tensor StageRun::forward(at::Tensor received) {
+  at::Tensor hidden =
+      model_.part().is_first() ? embed(model_, batch_) : std::exchange(received, {});
+  for (std::size_t i = 0; i < keeps_.size(); ++i) {
+    const Keep keep = checkpointed_ ? Keep{} : keeps_[i];
+    at::Tensor out = run(i, hidden, keep);
+    // A checkpointed layer keeps its input alone.
+    if (checkpointed_ && keeps_[i].anything) saved_[i].x = hidden;
+    hidden = std::move(out);
+  }
+  if (!model_.part().is_last()) return hidden;
+  ops::LossResult loss = head_and_loss(model_, std::move(hidden), batch_.targets, scale_);
+  loss_ = loss.sum;
+  grad_ = std::move(loss.dx);
+  return {};
+}
+
+at::Tensor StageRun::backward(at::Tensor received) {
+  at::Tensor grad =
+      model_.part().is_last() ? std::exchange(grad_, {}) : std::exchange(received, {});
+  for (std::size_t i = keeps_.size(); i-- > 0 && keeps_[i].anything;) {
+    if (checkpointed_) run(i, at::Tensor(saved_[i].x), keeps_[i]);
+    trainer::backward(model_.layers()[i], pass(i), keeps_[i], saved_[i], grad);
+  }
+  if (!model_.part().is_first()) return grad;
+  if (model_.embedding().trainable) embedding_backward(model_.embedding(), batch_.ids, grad);
+  if (Parameter* positions = model_.positions(); positions != nullptr && positions->trainable)
+    positions_backward(*positions, batch_, grad);
+  return {};
+}
+
 double train_micro_batch(Model& model, const MicroBatch& batch, double scale, std::uint64_t seed) {
-  LayerStack layers(model, batch, seed);
-  ops::LossResult loss =
-      head_and_loss(model, layers.forward(embed(model, batch)), batch.targets, scale);
-  layers.backward(loss.dx);
-  if (model.embedding().trainable) embedding_backward(model.embedding(), batch.ids, loss.dx);
-  if (Parameter* positions = model.positions(); positions != nullptr && positions->trainable)
-    positions_backward(*positions, batch, loss.dx);
-  return loss.sum;
+  StageRun run(model, batch, scale, seed);
+  run.forward({});
+  run.backward({});
+  return run.loss();
+}
+
+at::Tensor forward_only(Model& model, const MicroBatch& batch, at::Tensor received) {
+  at::Tensor hidden = model.part().is_first() ? embed(model, batch) : std::exchange(received, {});
+  for (std::size_t i = 0; i < model.layers().size(); ++i) {
+    LayerSaved saved;
+    hidden =
+        forward(model.layers()[i], hidden, make_pass(model, batch, i, std::nullopt), {}, saved);
+  }
+  return hidden;
+}
+
+double evaluate_head(Model& model, const MicroBatch& batch, at::Tensor hidden) {
+  const at::Tensor normed = normalise_last(model, std::exchange(hidden, {}));
+  const TagScope scope(Component::activations);
+  return ops::evaluate_loss({normed, batch.targets, 1}, model.head());
 }
 
 double evaluate_micro_batch(Model& model, const MicroBatch& batch) {
-  const at::Tensor hidden = final_hidden(model, batch);
-  const TagScope scope(Component::activations);
-  return ops::evaluate_loss({hidden, batch.targets, 1}, model.head());
+  return evaluate_head(model, batch, forward_only(model, batch, {}));
 }
 
 at::Tensor compute_logits(Model& model, const MicroBatch& batch) {
-  const at::Tensor hidden = final_hidden(model, batch);
+  const at::Tensor hidden = normalise_last(model, forward_only(model, batch, {}));
   const TagScope scope(Component::logits);
   return ops::product(hidden, model.head().value.t());
 }

@@ -20,6 +20,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "trainer/model.h"
 
@@ -32,8 +33,46 @@ struct MicroBatch {
   std::int64_t sequence = 0;  // At most ModelOptions::longest.
 };
 
+// One micro-batch on its way through the part of a model that is here. Between its two passes it
+// holds what the second one needs.
+class StageRun {
+ public:
+  // `scale` and `seed`: as train_micro_batch(). The model outlives it.
+  StageRun(Model& model, MicroBatch batch, double scale, std::uint64_t seed);
+  StageRun(const StageRun&) = delete;
+  StageRun& operator=(const StageRun&) = delete;
+
+  // `received`: what the part before made of it, [batch·sequence, hidden]; the first part embeds.
+  // Returns what the part behind is given; nothing at the last one, which knows the loss then.
+  at::Tensor forward(at::Tensor received);
+  double loss() const { return loss_; }  // Summed.
+
+  // `received`: the gradient of what forward() returned; the last part has its own. Adds to the
+  // gradients here and returns that of what forward() was given; nothing at the first part.
+  at::Tensor backward(at::Tensor received);
+
+ private:
+  Pass pass(std::size_t layer) const;
+  at::Tensor run(std::size_t layer, const at::Tensor& hidden, Keep keep);
+
+  Model& model_;
+  MicroBatch batch_;
+  double scale_;
+  std::uint64_t seed_;
+  bool checkpointed_;
+  std::vector<Keep> keeps_;
+  std::vector<LayerSaved> saved_;
+  at::Tensor grad_;  // Of what the head was given.
+  double loss_ = 0;
+};
+
+// The layers that are here, without dropout or anything kept: takes and returns what
+// StageRun::forward() does, but for the head and its loss, which are evaluate_head()'s.
+at::Tensor forward_only(Model& model, const MicroBatch& batch, at::Tensor received);
+double evaluate_head(Model& model, const MicroBatch& batch, at::Tensor hidden);
+
 // Adds the gradients of scale · (summed loss) and returns the summed loss. `seed` decides the
-// dropout masks. Throws what libtorch throws.
+// dropout masks. Throws what libtorch throws. Requires of this and what follows: a whole model.
 double train_micro_batch(Model& model, const MicroBatch& batch, double scale, std::uint64_t seed);
 
 // The summed loss without dropout, gradients or anything kept.

@@ -9,20 +9,17 @@
 #include <span>
 
 #include "trainer/begin.h"
-#include "trainer/evaluation.h"
-#include "trainer/fitting_batches.h"
+#include "trainer/checksum.h"
 #include "trainer/gradient_norm.h"
 #include "trainer/kernels/kernels.h"
 #include "trainer/load_weights.h"
-#include "trainer/micro_batch.h"
 #include "trainer/optimizer.h"
 #include "trainer/output_folder.h"
 #include "trainer/run_errors.h"
 #include "trainer/run_output.h"
 #include "trainer/run_records.h"
-#include "trainer/shared_work.h"
-#include "trainer/step.h"
 #include "trainer/step_timer.h"
+#include "trainer/step_work.h"
 
 namespace headroom::trainer {
 namespace {
@@ -47,10 +44,10 @@ class Run {
         memory_(*begun.memory),
         observer_(observer),
         schedule_(settings_.schedule, length_.steps),
-        output_(request.output, settings_.original_config, request.base_model,
+        output_(ranks_, request.output, settings_.original_config, request.base_model,
                 std::move(begun.lock)),
-        work_(ranks_, output_, observer),
-        batches_(memory_, observer, settings_.batch.micro) {}
+        work_({settings_, samples_, ranks_, memory_, output_, observer}),
+        batches_(work_.batches()) {}
 
   // Model, weights and, if asked for, the state of the run before.
   Status prepare() {
@@ -58,7 +55,7 @@ class Run {
     optimizer_ = make_optimizer(model_->trainable(), settings_.optimizer);
     HEADROOM_CHECK(fill_weights());
     model_->initialise_adapters(mix_seed(settings_.seed, adapter_seed));
-    if (settings_.model.lora) add_base(model_->base(), identity_);
+    if (settings_.model.lora) HEADROOM_CHECK(identify_base());
     if (request_.resume) HEADROOM_CHECK(load_position());
     return output_.open_metrics(position_.steps);
   }
@@ -74,8 +71,7 @@ class Run {
         HEADROOM_CHECK(timer_.time([&] { return train_step(order); }));
         HEADROOM_CHECK(evaluate_if_due());
         if (work_.wants_stop()) return stop();
-        if (position_.epoch > epoch || output_.seconds_since_checkpoint() > checkpoint_interval_s)
-          HEADROOM_CHECK(save_position());
+        if (position_.epoch > epoch || work_.wants_checkpoint()) HEADROOM_CHECK(save_position());
       }
     }
     HEADROOM_CHECK(save_result());
@@ -89,7 +85,10 @@ class Run {
   void rescue() {
     if (memory_.failure())
       totals_.out_of_memory.push_back({position_.steps + 1, *memory_.failure()});
-    if (!output_.writes() || !model_ || position_.steps == 0 || updating_ ||
+    // Of a split model each rank has a part to save, where all of them have returned.
+    const bool can_save =
+        ranks_.is_split() ? not_finite_ || work_.failed_together() : output_.writes();
+    if (!can_save || !model_ || position_.steps == 0 || updating_ ||
         output_.saved_at() == position_.steps)
       return;
     drop_gradients(model_->trainable());
@@ -128,9 +127,7 @@ class Run {
  private:
   static constexpr std::uint64_t base_seed = 1;  // Uses of the job's seed; see mix_seed().
   static constexpr std::uint64_t adapter_seed = 2;
-  static constexpr std::uint64_t dropout_seed = 3;
-  // Besides the one at the end of every epoch: what a power cut may cost.
-  static constexpr double checkpoint_interval_s = 300;
+  // 3: StepWork's, of dropout.
 
   Status load_position() {
     HEADROOM_TRY(const LoadedCheckpoint loaded,
@@ -165,16 +162,34 @@ class Run {
     return Done{};
   }
 
+  // The frozen weights of all parts.
+  Status identify_base() {
+    const std::string own = list_checksums(model_->base());
+    std::string all;
+    if (ranks_.is_split()) {
+      HEADROOM_TRY(const auto parts, ranks_.gather(own));
+      for (const std::string& part : parts) all += part;
+    }
+    add_base(ranks_.is_split() ? all : own, identity_);
+    return Done{};
+  }
+
+  // All ranks find the same.
+  Status check_finite(double number, const char* what, std::uint64_t step) {
+    not_finite_ = !std::isfinite(number);
+    return not_finite_ ? Status(not_finite(what, step)) : Done{};
+  }
+
   Status train_step(const std::vector<std::size_t>& order) {
     const auto start = Clock::now();
     const data::StepSamples step =
         data::make_step(samples_.training, order, position_.sample, settings_.batch);
     // The loss is the mean over all tokens of the step, however they fall into micro-batches.
     const double scale = 1.0 / static_cast<double>(step.targets);
-    HEADROOM_TRY(const double loss, compute_gradients(step, scale));
-    if (!std::isfinite(loss)) return not_finite("the loss of", position_.steps + 1);
-    const double norm = gradient_norm(model_->trainable());
-    if (!std::isfinite(norm)) return not_finite("the gradient's norm of", position_.steps + 1);
+    HEADROOM_TRY(const double loss, work_.compute_gradients(*model_, step, scale, position_.steps));
+    HEADROOM_CHECK(check_finite(loss, "the loss of", position_.steps + 1));
+    HEADROOM_TRY(const double norm, work_.gradient_norm(*model_));
+    HEADROOM_CHECK(check_finite(norm, "the gradient's norm of", position_.steps + 1));
     const double factor = schedule_.factor(position_.steps);
     const double rate = optimizer_->learning_rate(factor);
     updating_ = true;
@@ -198,27 +213,6 @@ class Run {
                         .elapsed_s = seconds_since(*start_)});
   }
 
-  // Returns the summed loss of the step.
-  Result<double> compute_gradients(const data::StepSamples& step, double scale) {
-    const std::uint64_t seed = mix_seed(mix_seed(settings_.seed, dropout_seed), position_.steps);
-    const auto part = [&](std::size_t first, std::size_t last) -> Result<std::vector<double>> {
-      const auto piece = [&](const auto& indices, std::size_t batch,
-                             std::size_t number) -> Result<double> {
-        const std::uint64_t own = mix_seed(seed, first + batch);
-        HEADROOM_TRY(const MicroBatch micro, data::make_micro_batch(samples_.training, indices));
-        return train_micro_batch(*model_, micro, scale, number == 0 ? own : mix_seed(own, number));
-      };
-      const auto own = std::span(step.micro_batches).subspan(first, last - first);
-      HEADROOM_TRY(const double loss, batches_.run(own, position_.steps + 1, piece, [this] {
-        drop_gradients(model_->trainable());
-      }));
-      return std::vector<double>{loss};
-    };
-    HEADROOM_TRY(const auto sums, work_.do_all(step.micro_batches.size(), part, position_.steps,
-                                               &model_->trainable()));
-    return sums.front();
-  }
-
   void end_epoch() {
     if (position_.sample < samples_.training.size()) return;
     ++position_.epoch;
@@ -233,30 +227,15 @@ class Run {
     return position_.steps % every == 0 || position_.epoch == settings_.epochs;
   }
 
-  // The mean loss over the evaluation's tokens; nothing if the run is to stop.
-  Result<std::optional<double>> evaluate_all() {
-    const std::uint64_t micro = settings_.batch.micro;
-    const auto part = [&](std::size_t first, std::size_t last) -> Result<std::vector<double>> {
-      HEADROOM_TRY(const EvaluatedPart done,
-                   evaluate(*model_, samples_.evaluation, {micro, first, last, position_.steps},
-                            batches_, [this] { return observer_.wants_stop(); }));
-      return std::vector<double>{done.loss, done.targets, done.is_whole ? 0.0 : 1.0};
-    };
-    HEADROOM_TRY(const auto sums, work_.do_all(count_evaluations(samples_.evaluation.size(), micro),
-                                               part, position_.steps));
-    return sums[2] > 0 ? std::nullopt : std::optional(sums[0] / sums[1]);
-  }
-
   // An evaluation that a stop ended is due again when the run is resumed.
   Status evaluate_if_due() {
     if (!evaluation_is_due()) return Done{};
     timer_.pause();
     const auto start = Clock::now();
-    HEADROOM_TRY(const auto evaluated, evaluate_all());
+    HEADROOM_TRY(const auto evaluated, work_.evaluate(*model_, position_.steps));
     if (!evaluated) return Done{};
     const double loss = *evaluated;
-    if (!std::isfinite(loss))
-      return not_finite("the loss on the evaluation data after", position_.steps);
+    HEADROOM_CHECK(check_finite(loss, "the loss on the evaluation data after", position_.steps));
     const bool better = !position_.best || loss < position_.best->loss;
     const EvaluationMetrics line{.step = position_.steps,
                                  .epoch = position_.epoch + (position_.sample == 0 ? 0 : 1),
@@ -322,7 +301,7 @@ class Run {
       saved = output_.save_result(*model_);
       return Result<std::vector<double>>(std::vector<double>());
     };
-    HEADROOM_CHECK(work_.do_all(0, write, position_.steps));
+    HEADROOM_CHECK(work_.shared().do_all(0, write, position_.steps));
     return saved;
   }
 
@@ -360,8 +339,8 @@ class Run {
   Observer& observer_;
   Schedule schedule_;
   RunOutput output_;
-  SharedWork work_;
-  FittingBatches batches_;
+  StepWork work_;
+  FittingBatches& batches_;
   std::unique_ptr<Model> model_;
   std::unique_ptr<Optimizer> optimizer_;
   Position position_;
@@ -371,6 +350,7 @@ class Run {
   std::optional<double> last_evaluation_;
   Status rescued_ = Done{};
   bool updating_ = false;  // Parameters are between two steps.
+  bool not_finite_ = false;
 };
 
 }  // namespace

@@ -9,7 +9,6 @@ import json
 import os
 import pathlib
 import signal
-import struct
 import sys
 import tempfile
 import time
@@ -17,32 +16,10 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "trainer"))
 from tiny_job import Programs, write_job  # noqa: E402
+from tiny_runs import furthest, leftovers  # noqa: E402
 
 FOLDER = pathlib.Path(sys.argv.pop(1)).resolve()
 SGD, ADAMW = 1e-6, 1e-4  # How far rounding may take them from one process in 20 steps.
-
-
-def tensors(path):
-    """Name to numbers, of a safetensors file with fp32 alone."""
-    data = path.read_bytes()
-    length = struct.unpack("<Q", data[:8])[0]
-    header = json.loads(data[8:8 + length])
-    found = {}
-    for name, about in header.items():
-        if name != "__metadata__":
-            begin, end = about["data_offsets"]
-            found[name] = struct.unpack(f"<{(end - begin) // 4}f", data[8 + length + begin:8 + length + end])
-    return found
-
-
-def furthest(one, other):
-    first, second = tensors(one / "model.safetensors"), tensors(other / "model.safetensors")
-    assert first.keys() == second.keys()
-    return max(abs(a - b) for name in first for a, b in zip(first[name], second[name]))
-
-
-def leftovers():
-    return {path.name for path in pathlib.Path("/dev/shm").glob(f"headroom-averager.{os.geteuid()}.*.train")}
 
 
 class TrainerRanks(unittest.TestCase):

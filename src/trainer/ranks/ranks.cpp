@@ -26,6 +26,7 @@ constexpr std::uint32_t meet_ms = 60'000, silent_ms = 10'000;
 constexpr std::uint32_t absent_ms = 30 * 60'000;
 constexpr std::uint32_t slots = 2, chunk_bytes = 128U << 10U;
 constexpr std::uint64_t most_staging = 16U << 20U, least_staging = 1U << 20U;
+constexpr std::uint64_t staging_of_stages = 2U << 20U;
 constexpr const char* folder = "/dev/shm";
 constexpr const char* another_ended = "another rank ended before the job did";
 
@@ -38,11 +39,19 @@ std::uint64_t staging_for(std::uint32_t ranks) {
          averager::page_bytes;
 }
 
-averager::Options options_for(const RankPlace& place, std::uint64_t job) {
+// Of the arena: the pieces that are added up or told, and streams. Ranks that share a model's
+// layers add little up.
+std::uint64_t arena_for(std::uint32_t ranks, std::uint64_t message_bytes) {
+  if (message_bytes == 0) return staging_for(ranks);
+  return staging_of_stages + averager::Streams::bytes_for(message_bytes);
+}
+
+averager::Options options_for(const RankPlace& place, std::uint64_t job,
+                              std::uint64_t message_bytes) {
   averager::Options options;
   options.place.name = place.job + ".train";
   options.terms = {.job = job,
-                   .arena_bytes = staging_for(place.ranks),
+                   .arena_bytes = arena_for(place.ranks, message_bytes),
                    .ranks = place.ranks,
                    .slots = slots,
                    .chunk_bytes = chunk_bytes,
@@ -135,13 +144,18 @@ class Ranks::Staging {
   std::uint64_t used_ = 0;
 };
 
+Error ended_by_another_rank() {
+  return {Errc::io, another_ended, "what it printed says why; then the same command with --resume"};
+}
+
 bool is_of_another_rank(const Error& error) {
   return error.message == another_ended;
 }
 
 Result<Ranks> Ranks::join(const RankPlace& place, std::uint64_t job,
-                          std::shared_ptr<averager::SharedMapping> mapping) {
-  averager::Options options = options_for(place, job);
+                          std::shared_ptr<averager::SharedMapping> mapping,
+                          std::uint64_t message_bytes) {
+  averager::Options options = options_for(place, job, message_bytes);
   options.mapping = std::move(mapping);
   Ranks ranks;
   HEADROOM_TRY(ranks.averager_, averager::Averager::open(options));
@@ -151,8 +165,13 @@ Result<Ranks> Ranks::join(const RankPlace& place, std::uint64_t job,
   ranks.rank_ = place.rank;
   ranks.ranks_ = place.ranks;
   ranks.present_ = averager::protocol::all_of(place.ranks);
-  ranks.staging_bytes_ = options.terms.arena_bytes;
+  ranks.staging_bytes_ = message_bytes == 0 ? options.terms.arena_bytes : staging_of_stages;
   HEADROOM_TRY(ranks.staging_, ranks.averager_->allocate(ranks.staging_bytes_));
+  if (message_bytes > 0) {
+    HEADROOM_TRY(averager::Streams streams,
+                 averager::Streams::make(*ranks.averager_, message_bytes));
+    ranks.streams_.emplace(std::move(streams));
+  }
   return ranks;
 }
 
@@ -167,14 +186,23 @@ std::pair<std::size_t, std::size_t> Ranks::share(std::size_t count) const {
 }
 
 Result<bool> Ranks::sum(ElementType type, std::uint64_t elements) {
-  HEADROOM_TRY(
-      const auto ticket,
-      averager_->start(
-          {.kind = averager::Kind::sum, .type = type, .data = staging_, .elements = elements}));
+  return do_with_all(
+      {.kind = averager::Kind::sum, .type = type, .data = staging_, .elements = elements});
+}
+
+Status Ranks::share_out(std::uint32_t from, std::uint64_t elements) {
+  HEADROOM_CHECK(do_with_all({.kind = averager::Kind::broadcast,
+                              .type = ElementType::float32,
+                              .data = staging_,
+                              .elements = elements,
+                              .root = from}));
+  return Done{};
+}
+
+Result<bool> Ranks::do_with_all(const averager::Request& request) {
+  HEADROOM_TRY(const auto ticket, averager_->start(request));
   auto outcome = averager_->wait(ticket);
-  if (!outcome && outcome.error().code == Errc::io)
-    return Error{Errc::io, another_ended,
-                 "what it printed says why; then the same command with --resume"};
+  if (!outcome && outcome.error().code == Errc::io) return ended_by_another_rank();
   if (!outcome) return std::move(outcome).error();
   const std::uint32_t gone = present_ & ~std::uint32_t{outcome->present};
   lost_ |= gone;
@@ -218,6 +246,54 @@ Result<bool> Ranks::add_up(std::deque<Parameter>& parameters) {
     if (!together) return false;
   }
   return staging.flush();
+}
+
+Status Ranks::add_up(const at::Tensor& own, at::ScalarType type, std::uint64_t elements) {
+  const ElementType element = type == at::kBFloat16 ? ElementType::bfloat16 : ElementType::float32;
+  const std::uint64_t most = staging_bytes_ / averager::bytes_of(element);
+  auto* data = own.defined() ? static_cast<std::byte*>(own.data_ptr()) : nullptr;
+  for (std::uint64_t done = 0; done < elements; done += most) {
+    const std::uint64_t now = std::min(most, elements - done);
+    const std::uint64_t bytes = now * averager::bytes_of(element);
+    std::byte* const piece = data == nullptr ? nullptr : data + done * averager::bytes_of(element);
+    if (piece != nullptr) {
+      averager::copy(piece, staging_, bytes);
+    } else {
+      std::memset(staging_, 0, bytes);
+    }
+    HEADROOM_CHECK(sum(element, now));
+    if (piece != nullptr) averager::copy(staging_, piece, bytes);
+  }
+  return Done{};
+}
+
+Status Ranks::spread(
+    std::uint32_t from, const std::byte* data, std::uint64_t bytes,
+    const std::function<Status(const std::byte* piece, std::uint64_t bytes)>& take) {
+  constexpr std::uint64_t unit = averager::bytes_of(ElementType::float32);
+  for (std::uint64_t done = 0; done < bytes; done += staging_bytes_) {
+    const std::uint64_t now = std::min(staging_bytes_, bytes - done);
+    if (rank_ == from) averager::copy(data + done, staging_, now);
+    HEADROOM_CHECK(share_out(from, (now + unit - 1) / unit));
+    HEADROOM_CHECK(take(staging_, now));
+  }
+  return Done{};
+}
+
+Result<std::vector<std::string>> Ranks::gather(const std::string& text) {
+  HEADROOM_TRY(const auto told, tell({static_cast<double>(text.size())}));
+  if (!told) return ended_by_another_rank();
+  std::vector<std::string> texts;
+  for (const Told& one : *told) {
+    std::string& into = texts.emplace_back();
+    HEADROOM_CHECK(spread(one.rank, reinterpret_cast<const std::byte*>(text.data()),
+                          static_cast<std::uint64_t>(one.numbers.front()),
+                          [&](const std::byte* piece, std::uint64_t bytes) -> Status {
+                            into.append(reinterpret_cast<const char*>(piece), bytes);
+                            return Done{};
+                          }));
+  }
+  return texts;
 }
 
 }  // namespace headroom::trainer

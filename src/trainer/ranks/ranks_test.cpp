@@ -141,6 +141,125 @@ TEST_F(RanksTest, nothing_has_a_name_while_they_run) {
   });
 }
 
+// Ranks over which a model is split, with streams for messages of so many bytes.
+class SplitRanksTest : public RanksTest {
+ protected:
+  void run_split(std::uint32_t ranks, std::uint64_t message_bytes,
+                 const std::function<void(Ranks&)>& work) {
+    std::vector<std::thread> threads;
+    for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+      threads.emplace_back([&, rank] {
+        auto joined = Ranks::join({rank, ranks, name(), false}, 7, mapping_, message_bytes);
+        ASSERT_TRUE(joined) << joined.error().message;
+        ASSERT_TRUE(joined->is_split());
+        work(*joined);
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  static std::vector<std::byte> message(std::size_t bytes, unsigned seed) {
+    std::vector<std::byte> made(bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+      made[i] = static_cast<std::byte>((i * 31 + seed * 7 + i / 251) & 0xffU);
+    return made;
+  }
+};
+
+// Three times round the ring, and with a message that is larger than it.
+TEST_F(SplitRanksTest, messages_arrive_whole_and_in_order_both_ways) {
+  constexpr std::uint64_t room = 10'000;
+  constexpr unsigned count = 9;
+  run_split(3, room, [&](Ranks& ranks) {
+    const auto size_of = [](unsigned i) { return i % 3 == 2 ? std::size_t{50'001} : 4'001 + i; };
+    for (const bool forward : {true, false}) {
+      const std::uint32_t last = ranks.ranks() - 1;
+      const bool receives = forward ? ranks.rank() > 0 : ranks.rank() < last;
+      const bool sends = forward ? ranks.rank() < last : ranks.rank() > 0;
+      for (unsigned i = 0; i < count; ++i) {
+        std::vector<std::byte> found = message(size_of(i), i);
+        if (receives) {
+          found.assign(size_of(i), std::byte{0});
+          const auto got = ranks.streams().receive(ranks.rank() + (forward ? -1 : 1), found.data(),
+                                                   found.size());
+          ASSERT_TRUE(got && *got);
+          EXPECT_EQ(found, message(size_of(i), i)) << i;
+        }
+        if (sends) {
+          const auto sent =
+              ranks.streams().send(ranks.rank() + (forward ? 1 : -1), found.data(), found.size());
+          ASSERT_TRUE(sent && *sent);
+        }
+      }
+    }
+  });
+}
+
+TEST_F(SplitRanksTest, an_interrupted_round_leaves_nothing_for_the_next) {
+  run_split(2, 5'000, [&](Ranks& ranks) {
+    std::vector<std::byte> bytes = message(3'000, ranks.rank());
+    if (ranks.rank() == 0) {
+      ASSERT_TRUE(ranks.streams().send(1, bytes.data(), bytes.size()));
+      const auto got = ranks.streams().receive(1, bytes.data(), 10);  // It never comes.
+      ASSERT_TRUE(got);
+      EXPECT_FALSE(*got);
+    } else {
+      ranks.streams().interrupt();
+    }
+    ASSERT_TRUE(ranks.tell({1}));
+    ranks.streams().restart();
+    ASSERT_TRUE(ranks.tell({1}));
+    bytes = message(2'000, 9);
+    if (ranks.rank() == 0) {
+      const auto sent = ranks.streams().send(1, bytes.data(), bytes.size());
+      EXPECT_TRUE(sent && *sent);
+    } else {
+      const auto got = ranks.streams().receive(0, bytes.data(), bytes.size());
+      EXPECT_TRUE(got && *got);
+      EXPECT_EQ(bytes, message(2'000, 9));
+    }
+  });
+}
+
+TEST_F(SplitRanksTest, who_waits_for_one_that_left_is_told) {
+  run_split(3, 5'000, [&](Ranks& ranks) {
+    ASSERT_TRUE(ranks.tell({1}));
+    if (ranks.rank() == 2) return;  // Neither of the others waits for it at once.
+    std::byte byte{};
+    const auto got = ranks.streams().receive(1 - ranks.rank(), &byte, 1);
+    ASSERT_FALSE(got);
+    EXPECT_EQ(got.error().code, Errc::io);
+  });
+}
+
+TEST_F(SplitRanksTest, one_has_and_all_get_and_texts_are_of_their_rank) {
+  run_split(3, 1, [&](Ranks& ranks) {
+    const std::vector<std::byte> all = message((5U << 20U) + 3, 4);  // More than is staged.
+    std::vector<std::byte> found;
+    ASSERT_TRUE(ranks.spread(1, ranks.rank() == 1 ? all.data() : nullptr, all.size(),
+                             [&](const std::byte* piece, std::uint64_t bytes) -> Status {
+                               found.insert(found.end(), piece, piece + bytes);
+                               return Done{};
+                             }));
+    EXPECT_EQ(found, all);
+    const auto texts = ranks.gather(std::string(ranks.rank() * 3, 'x') + "!");
+    ASSERT_TRUE(texts);
+    EXPECT_THAT(*texts, ElementsAre("!", "xxx!", "xxxxxx!"));
+  });
+}
+
+TEST_F(SplitRanksTest, a_gradient_of_two_is_added_up_and_the_third_has_none) {
+  constexpr std::int64_t more_than_fits = (1 << 20) + 5;
+  run_split(3, 1, [&](Ranks& ranks) {
+    at::Tensor own;
+    if (ranks.rank() != 1)
+      own = at::full({more_than_fits}, static_cast<double>(ranks.rank()) + 1, at::kFloat);
+    const auto added = ranks.add_up(own, at::kFloat, more_than_fits);
+    ASSERT_TRUE(added) << added.error().message;
+    if (own.defined()) EXPECT_TRUE(own.eq(4.0).all().item<bool>());
+  });
+}
+
 TEST(RanksAlone, one_has_all_of_the_work_and_tells_itself) {
   Ranks ranks;
   EXPECT_TRUE(ranks.is_alone() && ranks.leads());
