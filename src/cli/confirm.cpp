@@ -93,13 +93,15 @@ bool is_interrupted(const plan::Record& record) {
   return plan::is_interrupted(record.state);
 }
 
-// Nothing awaits its reboot; a change that was interrupted on its way there is said.
-Error nothing_to_confirm(ChangeSession& session, const Error& error) {
-  const auto found = session.find("", is_interrupted, "a change that was interrupted");
-  if (!found) return error;
-  const std::string& id = found->record.id;
-  const std::string_view doing = found->record.state == plan::State::undoing ? "undone" : "applied";
-  if (const auto holders = found->journal->holders(); !holders.empty()) {
+bool is_confirmed(const plan::Record& record) {
+  return record.state == plan::State::confirmed;
+}
+
+// Nothing awaits its reboot, and this change was interrupted on its way there.
+Error interrupted(const ChangeSession::Found& found) {
+  const std::string& id = found.record.id;
+  const std::string_view doing = found.record.state == plan::State::undoing ? "undone" : "applied";
+  if (const auto holders = found.journal->holders(); !holders.empty()) {
     return {Errc::busy,
             fmt::format("expected a change that waits to be confirmed after its reboot; {} is "
                         "being {} right now by {}",
@@ -111,7 +113,44 @@ Error nothing_to_confirm(ChangeSession& session, const Error& error) {
                       "interrupted while it was {}, so there is nothing to confirm yet",
                       id, doing),
           fmt::format("{}   (undoes it; then it can be applied again)",
-                      plan::undo_command(found->record))};
+                      plan::undo_command(found.record))};
+}
+
+void print_answer(const ConfirmOptions& options, const Context& context,
+                  const report::Confirmation& answer) {
+  if (options.json) {
+    context.printer.print_json_text(report::to_json_text(answer));
+    return;
+  }
+  const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
+  context.printer.print(report::to_text(answer, style));
+}
+
+// The unit was faster than the person who types this: what it confirmed, and whether it holds
+// still.
+int look_again(const ConfirmOptions& options, const Context& context, const plan::Record& record) {
+  const auto machine = inspect_machine(options.root, "", context);
+  if (!machine) return print_error(context, machine.error(), exit_could_not_look);
+  report::Confirmation answer = look_at_boot(record.change, **machine);
+  answer.record = record;
+  answer.fell_back = false;
+  answer.confirmed_before = true;
+  print_answer(options, context, answer);
+  return answer.comparison.outcome == plan::Outcome::differs ? exit_findings : exit_ok;
+}
+
+// `error`: that nothing awaits its reboot, or that the journal cannot be read.
+int answer_without_one(const ConfirmOptions& options, const Context& context,
+                       ChangeSession& session, const Error& error) {
+  // The unit may outlive a change that was taken back by hand; that is no failure of the boot.
+  const ExitCode code = options.at_boot ? exit_ok : exit_usage;
+  if (const auto found = session.find("", is_interrupted, "a change that was interrupted"))
+    return print_change_error(context, interrupted(*found), code);
+  if (!options.at_boot) {
+    if (const auto found = session.find("", is_confirmed, "a confirmed change"))
+      return look_again(options, context, found->record);
+  }
+  return print_change_error(context, error, code);
 }
 
 int run_confirm(const ConfirmOptions& options, const Context& context) {
@@ -120,11 +159,7 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
   if (!session) return print_error(context, session.error(), exit_could_not_look);
   const auto found =
       (*session)->find("", awaits_confirm, "a change that waits to be confirmed after its reboot");
-  if (!found) {
-    // The unit may outlive a change that was taken back by hand; that is no failure of the boot.
-    return print_change_error(context, nothing_to_confirm(**session, found.error()),
-                              options.at_boot ? exit_ok : exit_usage);
-  }
+  if (!found) return answer_without_one(options, context, **session, found.error());
   const auto machine = inspect_machine(options.root, "", context);
   if (!machine) return print_error(context, machine.error(), exit_could_not_look);
   if (!is_rebooted(found->record, (*machine)->boot)) {
@@ -133,12 +168,7 @@ int run_confirm(const ConfirmOptions& options, const Context& context) {
   const machine::Interrupt held;  // ^C does not leave it half done.
   const auto answer = finish(options, **session, *found, **machine);
   if (!answer) return print_change_error(context, answer.error(), exit_findings);
-  if (options.json) {
-    context.printer.print_json_text(report::to_json_text(*answer));
-  } else {
-    const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
-    context.printer.print(report::to_text(*answer, style));
-  }
+  print_answer(options, context, *answer);
   if (answer->record.state == plan::State::confirmed) return exit_ok;
   // The unit did what it is for, and is gone: it must not stay behind in systemd as failed.
   const bool taken_back = options.at_boot && answer->record.state == plan::State::undone;

@@ -40,6 +40,7 @@ std::string findings_text(const facts::Facts& facts, const Diagnosis& diagnosis,
   std::string text;
   std::vector<std::string> said;  // The same of several GPUs is said once.
   std::vector<const std::vector<findings::Step>*> told;
+  const auto* next = diagnosis.cause ? mending_command(diagnosis, diagnosis.cause->id) : nullptr;
   for (const findings::Finding& finding : diagnosis.findings) {
     const bool is_cause = diagnosis.cause && finding.claim && finding.id == diagnosis.cause->id;
     const bool again = std::find(said.begin(), said.end(), finding.title) != said.end();
@@ -48,7 +49,9 @@ std::string findings_text(const facts::Facts& facts, const Diagnosis& diagnosis,
     text += "  " + titled_finding(finding, style);
     if (is_among_steps(finding, diagnosis) || finding.fix.empty()) continue;
     if (finding.next.can_be_undone() && !facts.machine.in_container()) {
-      text += "      " + keep_whole(for_root(finding.next.text(), root)) + "\n";
+      const bool is_next = next != nullptr && next->text() == finding.next.text();
+      text += is_next ? style.dim("      Next mends this too") + "\n"
+                      : "      " + keep_whole(for_root(finding.next.text(), root)) + "\n";
       continue;
     }
     const bool is_told = std::any_of(told.begin(), told.end(),
@@ -118,7 +121,7 @@ std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, De
   std::string text;
   if (done_for_them(command)) {
     const std::vector<findings::Step> first = added_steps(diagnosis);
-    text = titled("What to do first: Next does not do it", first);
+    text = titled("What to do first, by hand (Next does not do it)", first);
     if (does_the_steps(command) && detail != Detail::verbose) {
       text += style.dim("\nBy hand, instead of Next: " +
                         keep_whole(for_root("headroom check --verbose", root))) +

@@ -19,6 +19,13 @@ std::string found_text(const std::optional<Bytes>& found) {
 
 std::string headline(const Confirmation& answer, const Style& style) {
   const std::string title = printable(answer.record.change.title);
+  if (answer.confirmed_before) {
+    const bool holds = answer.comparison.outcome != Outcome::differs;
+    return fmt::format("{} {}\n",
+                       holds ? style.green("Confirmed already:")
+                             : style.yellow("Confirmed, but no longer as predicted:"),
+                       title);
+  }
   if (answer.record.state == State::confirmed) {
     return fmt::format("{} {}\n", style.green("Confirmed:"), title);
   }
@@ -48,6 +55,8 @@ void add_differences(const Confirmation& answer, const Style& style, std::string
 }
 
 std::string next_command(const Confirmation& answer) {
+  if (answer.confirmed_before && answer.comparison.outcome == Outcome::differs)
+    return fmt::format("headroom check   (or go back: {})", plan::undo_command(answer.record));
   if (answer.record.state == State::confirmed) return "headroom check";
   if (answer.fell_back)
     return "headroom check --log FILE   (with the messages of the failed boot: journalctl -b -1)";
@@ -79,6 +88,9 @@ std::string summary(const plan::Comparison& comparison) {
 
 std::string to_text(const Confirmation& answer, const Style& style) {
   std::string text = headline(answer, style);
+  if (answer.confirmed_before) {
+    text += fmt::format("  It was confirmed at {}.\n", answer.record.ended);
+  }
   if (answer.record.state == State::confirmed) {
     text += "  " + summary(answer.comparison) + ".\n";
   }

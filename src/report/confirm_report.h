@@ -15,6 +15,7 @@ struct Confirmation {
   plan::Record record;  // As it is now: confirmed, mismatched or undone.
   plan::Comparison comparison;
   bool fell_back = false;          // The machine came up on the old entry of the boot menu.
+  bool confirmed_before = false;   // By the unit, as a rule; compared once more.
   std::vector<std::string> notes;  // Of undo.
 };
 

@@ -79,6 +79,11 @@ def main():
         assert "Confirmed" in run(bin_dir, "headroom", "confirm", "--root", machine)
         assert "ttm.pages_limit=31457280" in defaults.read_text() and "gttsize" not in defaults.read_text()
         assert not (machine / "etc/systemd/system/headroom-confirm.service").exists()
+        # A person who types it after the unit did it is told so, and whether it holds still.
+        assert "Confirmed already" in run(bin_dir, "headroom", "confirm", "--root", machine)
+        put_on(machine, before)
+        assert "no longer as predicted" in run(bin_dir, "headroom", "confirm", "--root", machine, expect=1)
+        put_on(machine, after)
         run(bin_dir, "headroom", "undo", "--root", machine)
         put_on(machine, before)
         assert bytes_of(machine) == old, "undo left something behind"
