@@ -54,7 +54,9 @@ void expect_parts_to_agree(const estimate::ModelConfig& config, const ModelOptio
                                    stage + std::uint64_t{1}}));
     for (const Parameter& parameter : parts.back()->base()) {
       for (const Parameter& other : whole->base()) {
-        if (parameter.name == other.name) EXPECT_TRUE(parameter.value.equal(other.value));
+        if (parameter.name == other.name) {
+          EXPECT_TRUE(parameter.value.equal(other.value));
+        }
       }
     }
     runs.push_back(std::make_unique<StageRun>(*parts.back(), batch, scale, dropout_seed));

@@ -256,7 +256,9 @@ TEST_F(SplitRanksTest, a_gradient_of_two_is_added_up_and_the_third_has_none) {
       own = at::full({more_than_fits}, static_cast<double>(ranks.rank()) + 1, at::kFloat);
     const auto added = ranks.add_up(own, at::kFloat, more_than_fits);
     ASSERT_TRUE(added) << added.error().message;
-    if (own.defined()) EXPECT_TRUE(own.eq(4.0).all().item<bool>());
+    if (own.defined()) {
+      EXPECT_TRUE(own.eq(4.0).all().item<bool>());
+    }
   });
 }
 
