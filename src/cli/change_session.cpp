@@ -96,7 +96,8 @@ Result<ChangeSession::Found> ChangeSession::find(std::string_view id,
     }
   }
   if (!unread.message.empty()) return unread;
-  return Error{Errc::not_found, fmt::format("expected {}, found none in the journal", what),
+  return Error{Errc::not_found,
+               fmt::format("there is none: expected {} in headroom's journal", what),
                "headroom history"};
 }
 

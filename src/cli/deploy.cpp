@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/document.h"
+#include "base/shell_quote.h"
 #include "cli/commands.h"
 #include "cli/deploy_init.h"
 #include "cli/deploy_order.h"
@@ -108,6 +109,15 @@ int run_deploy(const DeployCommand& command, const Context& context) {
                        {Errc::invalid, "deploy: expected a SERVICE.toml, found none",
                         "headroom deploy --init UNIT   (writes one to start from)"},
                        exit_usage);
+  }
+  if (command.file.ends_with(".yml") || command.file.ends_with(".yaml")) {
+    return print_error(
+        context,
+        {Errc::invalid,
+         fmt::format("deploy: expected a SERVICE.toml, found a compose file: {}", command.file),
+         fmt::format("headroom deploy --init {}   (writes a SERVICE.toml for it, to be filled in)",
+                     shell_quote(command.file))},
+        exit_usage);
   }
   return run_deployment(command, context);
 }

@@ -135,15 +135,6 @@ std::string service_file(const std::string& what) {
 }  // namespace
 
 int write_service_file(const std::string& what, const Context& context) {
-  const auto there = machine::read_file(file_name);
-  if (there ? !there->empty() : there.error().code != Errc::not_found) {
-    return print_error(
-        context,
-        {Errc::invalid,
-         fmt::format("expected to write {}, found one that is there already", file_name),
-         fmt::format("headroom deploy {}   (or move it away)", file_name)},
-        exit_usage);
-  }
   const bool is_file =
       what.find('/') != std::string::npos || is_one_of(what, {".yaml", ".yml", ".container"});
   const auto found = machine::real_path(what);
@@ -155,6 +146,15 @@ int write_service_file(const std::string& what, const Context& context) {
                                     what),
                         "headroom deploy --init FILE"},
                        exit_usage);
+  }
+  const auto there = machine::read_file(file_name);
+  if (there ? !there->empty() : there.error().code != Errc::not_found) {
+    return print_error(
+        context,
+        {Errc::invalid,
+         fmt::format("expected to write {}, found one that is there already", file_name),
+         fmt::format("headroom deploy {}   (or move it away)", file_name)},
+        exit_usage);
   }
   const std::string text = service_file(what);
   const Status written = machine::write_file_atomic(file_name, text);

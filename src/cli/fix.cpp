@@ -193,11 +193,14 @@ void say_what_else_is_needed(const findings::Diagnosis& diagnosis, plan::Change&
   if (!change.needs_reboot) return;
   for (const findings::Finding& finding : diagnosis.findings) {
     if (!finding.joins_steps || finding.id == change.fix) continue;
-    std::string sentences = "This change does not mend what check also found: " + finding.title;
-    for (const std::string& step : findings::texts_of(finding.fix)) {
-      sentences += ". " + step.substr(0, step.size() - (step.ends_with('.') ? 1 : 0));
+    std::string text =
+        fmt::format("This change does not mend what check also found: {}.", finding.title);
+    for (const findings::Step& step : finding.fix) {
+      const std::string& command = step.is_command() || step.is_look() ? step.text : step.run;
+      if (&command == &step.run) text += "\n" + step.text + (command.empty() ? "" : ":");
+      if (!command.empty()) text += "\n  " + command;
     }
-    change.warnings.push_back(sentences + ".");
+    change.warnings.push_back(std::move(text));
   }
 }
 

@@ -146,7 +146,7 @@ std::vector<Step> steps_of(const Advisory& advisory, const Subject& subject) {
   const KernelPackage package = kernel_package(*fix, subject.facts.machine);
   if (package.name.empty()) return steps;
   steps.front() = sentence_with(
-      fmt::format("Install the kernel {} or later; the reboot at the end is enough", package.since),
+      fmt::format("Install the kernel {} or later; it needs no reboot of its own", package.since),
       "sudo apt install " + package.name);
   if (!advisory.price.empty()) {
     steps.insert(

@@ -54,7 +54,7 @@ std::vector<Finding> find(const Subject& subject) {
     finding.severity = Severity::warning;
     finding.gpu = gpu.pci;
     finding.title = fmt::format(
-        "ROCm {} was the last to support {}; {} no longer does", *target->rocm_last, title_of(gpu),
+        "AMD's support of {} ended with ROCm {}; {} is newer", title_of(gpu), *target->rocm_last,
         machine.rocm ? "the installed " + *machine.rocm : "today's " + subject.tables.current_rocm);
     finding.evidence = {show(gpu.gfx, "the target is " + *gpu.gfx)};
     if (in_torch) blame_torch(subject.facts.python, gpu, finding);

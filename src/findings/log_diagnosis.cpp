@@ -244,11 +244,15 @@ bool brings_about(std::string_view cause, std::string_view sign) {
 }
 
 // Whether the log leaves room for the machine's cause. A program's own mistake, which nearly any
-// fault may look like, has to hint at that cause; a wrong name in a script does not.
+// fault may look like, has to hint at that cause, or at what it brings about for a GPU; a wrong
+// name in a script does not.
 bool log_allows(const LogDiagnosis& diagnosis, std::string_view found) {
-  if (!names_cause("app-bug framework-bug crash-loop", diagnosis.cause.id)) return true;
-  return std::any_of(diagnosis.runners_up.begin(), diagnosis.runners_up.end(),
-                     [&](const Alternative& one) { return one.id == found; });
+  constexpr std::string_view by_itself = "app-bug framework-bug crash-loop";
+  if (!names_cause(by_itself, diagnosis.cause.id)) return true;
+  return std::any_of(
+      diagnosis.runners_up.begin(), diagnosis.runners_up.end(), [&](const Alternative& one) {
+        return one.id == found || (!names_cause(by_itself, one.id) && brings_about(found, one.id));
+      });
 }
 
 // Whether what was measured can have to do with what ran out: no limit of a GPU's memory makes the
@@ -285,6 +289,8 @@ bool machine_explains(const Cause& found, const Cause& told) {
   if (told.id == "insufficient-evidence") return true;
   // That nothing supports this GPU, or nothing new does, is why its code is missing.
   if (is_standing(found.id) && told.id == "gfx-target-missing") return true;
+  // That something dies again and again is no reason for it, however sure.
+  if (is_standing(found.id) && told.id == "crash-loop") return true;
   // What the lines prove was so when they were written, whatever the machine is like now.
   constexpr double proven_by_the_log = 0.9;
   if (told.confidence >= proven_by_the_log) return false;

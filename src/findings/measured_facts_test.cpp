@@ -191,6 +191,24 @@ TEST(MeasuredFacts, a_gpu_that_nothing_supports_is_why_its_code_is_missing) {
   expect_shares_of_a_whole(got);
 }
 
+TEST(MeasuredFacts, a_gpu_that_nothing_supports_is_why_its_worker_dies_again_and_again) {
+  const std::string once =
+      "INFO     Booting worker with pid: 9\n"
+      "INFO     Setting execution providers to ['ROCMExecutionProvider', 'CPUExecutionProvider']\n"
+      "ERROR    Worker (pid:9) was sent code 134!\n";
+  for (const std::string& log : {once, once + once, once + once + once + once}) {
+    auto got = diagnose(log, R"({"vendor": "AMD"})");
+    ASSERT_EQ(got.cause.id, "crash-loop");
+    join_machine(machine_with("gpu-unsupported", 0.97), got);
+    EXPECT_EQ(got.cause.id, "gpu-unsupported");
+    expect_shares_of_a_whole(got);
+    // What says nothing of the GPU's code is no reason for it.
+    auto held = diagnose(log, R"({"vendor": "AMD"})");
+    join_machine(machine_with("ttm-cap", 0.97), held);
+    EXPECT_EQ(held.cause.id, "crash-loop");
+  }
+}
+
 TEST(MeasuredFacts, a_machine_that_is_hardly_sure_leaves_the_log_its_answer) {
   auto got = diagnose(small_request, R"({"vendor": "AMD"})");
   const std::string told = got.cause.id;

@@ -11,8 +11,9 @@
 namespace headroom::findings {
 
 // Returns the first target that the log prints if the machine has none of those that it prints, nor
-// a GPU that is known to run under an override as one of them. Missing otherwise, so also where
-// either of the two is not known.
+// a GPU that is known to run under an override as one of them; or the first GPU memory that it
+// prints if no GPU here can have any that it prints. Missing otherwise, so also where either of the
+// two is not known.
 facts::Text printed_elsewhere(const logs::Observations& log, const facts::Facts& machine,
                               const knowledge::GpuTables& tables);
 

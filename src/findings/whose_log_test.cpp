@@ -49,6 +49,30 @@ TEST(WhoseLog, where_either_is_not_known_nothing_is_concluded) {
   EXPECT_FALSE(elsewhere("step 1/10 loss 2.0\n", machine_with("gfx1151")));
 }
 
+facts::Facts machine_of(bool integrated, std::string rung, Bytes limit) {
+  facts::Facts machine = machine_with("gfx1100");
+  machine.gpus[0].integrated = {integrated, {}};
+  facts::Rung one;
+  one.name = std::move(rung);
+  one.limit = {limit, {}};
+  machine.gpus[0].ladder.rungs.push_back(std::move(one));
+  return machine;
+}
+
+TEST(WhoseLog, memory_that_no_gpu_here_can_have_is_of_another_machine) {
+  constexpr std::string_view log =
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 96.00 MiB. GPU 0 has a total "
+      "capacity of 19.98 GiB of which 45.00 MiB is free.\n";
+  constexpr std::uint64_t gib = 1ULL << 30U;
+  EXPECT_TRUE(elsewhere(log, machine_of(false, "vram", Bytes{24 * gib})));
+  EXPECT_TRUE(elsewhere(log, machine_of(false, "vram", Bytes{16 * gib})));
+  EXPECT_FALSE(elsewhere(log, machine_of(false, "vram", Bytes{20 * gib})));
+  // An APU's part may have been smaller when the log was written, and never more than its RAM.
+  EXPECT_FALSE(elsewhere(log, machine_of(true, "ram", Bytes{62 * gib})));
+  EXPECT_TRUE(elsewhere(log, machine_of(true, "ram", Bytes{14 * gib})));
+  EXPECT_FALSE(elsewhere(log, machine_with("gfx1100")));
+}
+
 TEST(WhoseLog, the_answer_says_by_which_line_it_shows) {
   LogDiagnosis diagnosis;
   say_elsewhere(elsewhere(two_gpus, machine_with("gfx906")), diagnosis);

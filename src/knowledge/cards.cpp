@@ -115,15 +115,22 @@ std::optional<std::string> nearest_without_maker(std::string_view name,
 }  // namespace
 
 Result<Card> find_card(std::string_view name) {
+  constexpr std::size_t shortest_end = 4;
   HEADROOM_TRY(const std::vector<Card> cards, load_cards());
   std::vector<std::string> names;
-  std::vector<Card> begun;  // "A100" is the beginning of two.
+  // "A100" is the beginning of two, "7900 XT" the end of one, "gfx906" the target of several.
+  std::vector<Card> begun, ending;
+  const std::string typed = plain(name);
   for (const Card& card : cards) {
-    if (plain(card.name) == plain(name)) return card;
-    if (!plain(name).empty() && plain(card.name).starts_with(plain(name))) begun.push_back(card);
+    const std::string own = plain(card.name);
+    if (own == typed) return card;
+    if (!typed.empty() && (own.starts_with(typed) || card.target == typed)) begun.push_back(card);
+    if (typed.size() >= shortest_end && own.ends_with(typed)) ending.push_back(card);
     names.push_back(card.name);
   }
   if (begun.size() == 1) return begun.front();
+  if (begun.empty() && ending.size() == 1) return ending.front();
+  if (begun.empty()) begun = std::move(ending);
   if (!begun.empty()) {
     std::vector<std::string> several;
     for (const Card& card : begun) several.push_back("\"" + card.name + "\"");

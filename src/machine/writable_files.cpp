@@ -75,7 +75,7 @@ Result<WritableFiles> WritableFiles::open(const std::string& root) {
   }
   return Error{
       Errc::not_this_system,
-      fmt::format("expected this system to change, found {}, which only mirrors one", root),
+      fmt::format("{} is a captured machine: expected this system itself, to change it", root),
       "type it on the machine itself, without --root; nothing in the folder was changed"};
 }
 

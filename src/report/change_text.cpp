@@ -160,7 +160,17 @@ std::string to_text(const Change& change, const facts::Facts& now, const Style& 
                      style.dim("(a dry run: nothing is changed)") + "\n";
   for (const std::string& warning : change.warnings) {
     constexpr std::string_view mark = "warning: ";
-    text += "\n" + fold(printable(warning), style.yellow(mark), style.width);
+    text += "\n";
+    bool begun = false;
+    // Commands to type are indented, and stand on lines of their own.
+    for (const std::string_view line : split_lines(warning)) {
+      const std::string shown = printable(line);
+      const std::string indent(mark.size(), ' ');
+      text += shown.starts_with(' ')
+                  ? indent + keep_whole(shown) + "\n"
+                  : fold(shown, begun ? indent : style.yellow(mark), style.width);
+      begun = true;
+    }
   }
   if (change.forecast) text += forecast_text(*change.forecast, now, style);
   text += steps_text(change, style) + fallback_text(change, style);

@@ -123,7 +123,7 @@ std::string what_to_do(const facts::Facts& facts, const Diagnosis& diagnosis, De
     const std::vector<findings::Step> first = added_steps(diagnosis);
     text = titled("What to do first, by hand (Next does not do it)", first);
     if (does_the_steps(command) && detail != Detail::verbose) {
-      text += style.dim("\nBy hand, instead of Next: " +
+      text += style.dim("\nTo do it by hand instead: " +
                         keep_whole(for_root("headroom check --verbose", root))) +
               "\n";
     } else {

@@ -212,17 +212,21 @@ std::string compare(const Json& report) {
 }
 
 // The end of a rank that does not write: it speaks only of what went wrong here and nowhere else.
-// Where another has ended, it waits to be told to: who started them takes the first end for the
+// Where another one says it, it waits to be told to: who started them takes the first end for the
 // job's.
-int end_beside(const Error& error, const RankPlace& place, machine::Printer& printer) {
+int end_beside(const Result<TrainOutcome>& outcome, const RankPlace& place,
+               machine::Printer& printer) {
   using namespace std::chrono_literals;
   constexpr auto look = 20ms, longest = 5000ms;
-  if (is_of_another_rank(error)) {
+  const Error& error = outcome ? outcome->status.error() : outcome.error();
+  const bool is_told = is_of_another_rank(error) || (outcome && outcome->is_known_to_all);
+  if (is_told) {
     for (auto waited = 0ms; stop_requested == 0 && waited < longest; waited += look)
       std::this_thread::sleep_for(look);
   }
-  if (is_of_another_rank(error) || stop_requested != 0) return exit_failed;
-  return fail(printer, Error(error).in(fmt::format("rank {}", place.rank)), exit_code_of(error));
+  if (is_told || stop_requested != 0) return exit_failed;
+  return fail(printer, Error(error).in(fmt::format("rank {}", place.rank)),
+              outcome ? exit_failed : exit_code_of(error));
 }
 
 int run_job(const Arguments& arguments, machine::Printer& printer) {
@@ -233,8 +237,7 @@ int run_job(const Arguments& arguments, machine::Printer& printer) {
   observer.close_line();
   const bool is_beside = outcome ? !outcome->leads : request->place.rank != 0;
   if (outcome && outcome->status && is_beside) return exit_ok;
-  if (is_beside)
-    return end_beside(outcome ? outcome->status.error() : outcome.error(), request->place, printer);
+  if (is_beside) return end_beside(outcome, request->place, printer);
   if (!outcome) return fail(printer, outcome.error(), exit_code_of(outcome.error()));
   if (arguments.json) printer.print_json(outcome->report);
   if (!outcome->records) fail(printer, outcome->records.error(), exit_failed);

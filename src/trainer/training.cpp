@@ -87,7 +87,7 @@ class Run {
       totals_.out_of_memory.push_back({position_.steps + 1, *memory_.failure()});
     // Of a split model each rank has a part to save, where all of them have returned.
     const bool can_save =
-        ranks_.is_split() ? not_finite_ || work_.failed_together() : output_.writes();
+        ranks_.is_split() ? known_to_all_ || work_.failed_together() : output_.writes();
     if (!can_save || !model_ || position_.steps == 0 || updating_ ||
         output_.saved_at() == position_.steps)
       return;
@@ -106,6 +106,7 @@ class Run {
 
   const Status& rescued() const { return rescued_; }
   bool writes() const { return output_.writes(); }
+  bool is_known_to_all() const { return known_to_all_; }
 
   Json report() {
     totals_.pace = timer_.take();
@@ -176,8 +177,8 @@ class Run {
 
   // All ranks find the same.
   Status check_finite(double number, const char* what, std::uint64_t step) {
-    not_finite_ = !std::isfinite(number);
-    return not_finite_ ? Status(not_finite(what, step)) : Done{};
+    known_to_all_ = !std::isfinite(number);
+    return known_to_all_ ? Status(not_finite(what, step)) : Done{};
   }
 
   Status train_step(const std::vector<std::size_t>& order) {
@@ -326,6 +327,7 @@ class Run {
 
   Status stop() {
     HEADROOM_CHECK(save_position());
+    known_to_all_ = true;
     return Error{Errc::io, "stopped by request; " + checkpoint_note(), "go on with --resume"};
   }
 
@@ -349,8 +351,8 @@ class Run {
   std::optional<Clock::time_point> start_;
   std::optional<double> last_evaluation_;
   Status rescued_ = Done{};
-  bool updating_ = false;  // Parameters are between two steps.
-  bool not_finite_ = false;
+  bool updating_ = false;      // Parameters are between two steps.
+  bool known_to_all_ = false;  // Why the run ends early, on every rank.
 };
 
 }  // namespace
@@ -369,6 +371,7 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
   }
   outcome.report = run.report();
   outcome.leads = run.writes();
+  outcome.is_known_to_all = run.is_known_to_all();
   if (!outcome.leads) return outcome;
   outcome.records = write_records(request.output, outcome.report, memory);
   if (outcome.out_of_memory && outcome.records) outcome.records = run.rescued();

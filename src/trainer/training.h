@@ -34,6 +34,8 @@ struct TrainOutcome {
   Status status = Done{};   // Why the run ended early, if it did, and where things stand.
   Status records = Done{};  // What of the report and the trace could not be written.
   bool leads = true;        // Of several ranks, the one that wrote.
+  // Every rank has come to the same end, so that one of them suffices to tell it.
+  bool is_known_to_all = false;
 };
 
 // Fails where the run could not begin: data or weights that cannot be read, a folder that holds

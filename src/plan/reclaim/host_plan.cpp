@@ -23,13 +23,12 @@ std::vector<HostStep> plan_for_host(const ReclaimSubject& subject, const facts::
   if (!pids.empty()) {
     steps.push_back({"See which processes they are. These are the host's PIDs.",
                      {fmt::format("ps -o pid,user,unit,lstart,args -p {}", join(pids, ","))}});
-    const std::string ours = fmt::format("{} --pid {}", reclaim, join(pids, " --pid "));
     steps.push_back(
-        {"If nobody needs what they compute (what they have not saved is lost): stop the unit that "
-         "ps names (sudo systemctl stop UNIT), or the container (docker stop NAME). Without "
-         "either, let headroom there ask them to end; this shows what it would do, and with "
-         "--apply it does it, waits and measures:",
-         {ours}});
+        {"If nobody needs what they compute (what they have not saved is lost), end them. Where ps "
+         "names a unit X.service: sudo systemctl stop X.service. Where it names docker-ID.scope: "
+         "docker stop ID. Else headroom there asks them to end, waits and measures (without "
+         "--apply it only shows what it would do):",
+         {fmt::format("{} --pid {} --apply", reclaim, join(pids, " --pid "))}});
     steps.push_back(
         {"Or, where headroom is not installed there:", {"sudo kill " + join(pids, " ")}});
     steps.push_back(
