@@ -79,7 +79,7 @@ Fact<Vendor> infer_vendor(const Scene& scene, const logs::Observations& log,
   }
   if (!scene.gpus.empty()) return {Vendor::amd, scene.gpus.front().source};
   // A bare name may stand for a comparison, so it tells only where nothing speaks of AMD.
-  if (const Observation* named = log.first_of({"nvidia-told", "nvidia-runtime"})) {
+  if (const Observation* named = log.first_of({"nvidia-told", "nvidia-runtime", "cuda-worded"})) {
     return {Vendor::nvidia, source_of(*named)};
   }
   return {};

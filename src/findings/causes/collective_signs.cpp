@@ -85,6 +85,7 @@ CollectiveSigns find_collective_signs(const logs::Observations& log) {
   // A person who stops a job that makes progress has other reasons.
   if (halt == nullptr) halt = stopped_by_hand(log);
   if (halt == nullptr) halt = test_without_result(log);
+  if (halt == nullptr && frame != nullptr) halt = log.first("hang-told");
   if (frame != nullptr && (halt != nullptr || log.seen("stack-dump"))) signs.stands = frame;
   if (signs.several) signs.stopped = halt;
   // While kernels are compiled this is printed too, and work follows.

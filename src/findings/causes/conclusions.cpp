@@ -87,7 +87,12 @@ bool found_another_window(const logs::Observations& log) {
 
 // The line that says that it works all the same, of somebody who tells of no trouble besides.
 const Observation* said_to_do_no_harm(const logs::Observations& log) {
-  for (const Observation* one : log.of("said-to-do-no-harm")) {
+  std::vector<const Observation*> said = log.of("said-to-do-no-harm");
+  // That it comes to its end says so where harmless lines are what the report shows.
+  const auto finished = log.of("said-to-finish");
+  const bool shows_noise = log.first_with(Role::noise) != nullptr;
+  if (shows_noise) said.insert(said.end(), finished.begin(), finished.end());
+  for (const Observation* one : said) {
     const std::string text = to_lower(one->text);
     const auto has = [&](std::string_view word) { return text.find(word) != std::string::npos; };
     const bool limited = has("but ") || has("only") || has("until") || has("except") ||
@@ -183,6 +188,11 @@ Hypothesis conclude_not_amd(const LogSubject& subject) {
   Hypothesis other;
   // Words of AMD's software in the log contradict what was said about the machine.
   other.confidence = subject.log.seen("amd-words") ? 0.75 : 0.9;
+  if (const Observation* worded = subject.log.first("cuda-worded")) {
+    // Only the wording of the failure tells whose GPU it is.
+    const bool alone = vendor.source().line == static_cast<int>(worded->line);
+    if (alone) other.confidence = confidence::possible;
+  }
   other.title = *vendor == Vendor::none
                     ? "No GPU is involved"
                     : fmt::format("This is about a GPU from {}, not from AMD", to_string(*vendor));

@@ -212,7 +212,7 @@ Count asked_device(const LogSubject& subject) {
 bool is_shown_on_any_vendor(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   const Observation* bad = log.first("bad-device-index");
-  const Observation* worded = log.first("nvidia-failure");
+  const Observation* worded = log.first_of({"nvidia-failure", "cuda-worded"});
   if (bad == nullptr || worded == nullptr || !log.seen("visible-devices")) return false;
   const bool same_line = bad->log == worded->log && bad->line == worded->line;
   const bool told =

@@ -24,6 +24,9 @@ inline void keep_surest(FigureClaim& claim, FigureClaim other) {
 // On an APU the program's figure is the available RAM, while HIP or the driver has more.
 FigureClaim of_available_ram(const DeviceMemory& memory);
 
+// A server that takes a share of an APU's memory as of a card's, while the system runs out of it.
+FigureClaim of_share_of_shared_memory(const LogSubject& subject, const DeviceMemory& memory);
+
 // An APU has no memory but the machine's, so a program that counts more adds up what overlaps.
 FigureClaim of_more_than_ram(const LogSubject& subject, const DeviceMemory& memory);
 

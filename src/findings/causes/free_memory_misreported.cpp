@@ -296,6 +296,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   keep_surest(claim, against_itself(subject, memory));
   keep_surest(claim, of_nothing_free(subject, memory));
   keep_surest(claim, of_more_than_ram(subject, memory));
+  keep_surest(claim, of_share_of_shared_memory(subject, memory));
   keep_surest(claim, of_planning(subject, memory));
   keep_surest(claim, of_refusal(subject));
   keep_surest(claim, of_nonsense(subject));

@@ -44,6 +44,11 @@ double confidence_of(const LogSubject& subject, const CrashSigns& signs) {
                            !subject.log.seen("gpu-reset");
     return recovered ? confidence::possible : 0.75;
   }
+  // The runtime ended one process's queue, and neither an address nor the kernel tells more.
+  const bool is_queue_alone =
+      signs.fault != nullptr && signs.fault->value("kind") == "EXCEPTION" &&
+      !subject.log.any_of({"memory-access-fault", "gpu-page-fault", "hip-illegal-access"});
+  if (is_queue_alone) return 0.3;
   return subject.log.seen("smu-stuck") && signs.fault == nullptr ? confidence::possible : 0.36;
 }
 

@@ -11,6 +11,7 @@
 #include "findings/advice.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/wsl_runtime.h"
 
 namespace headroom::findings {
 namespace {
@@ -133,7 +134,7 @@ bool not_in_wsl(const LogSubject& subject, Hypothesis& chip) {
   if (subject.log.seen("agent-name")) return false;
   // Where no way to the GPU is there at all, that comes first, whatever the GPU.
   const bool no_way = !too_new && subject.log.seen("kfd-absent");
-  chip.confidence = no_way ? 0.6 : 0.78;
+  chip.confidence = is_before_wsl(subject) ? 0.4 : no_way ? 0.6 : 0.78;
   chip.title = fmt::format("ROCm in WSL does not support {}", gpu_title(subject.scene));
   chip.reasons.emplace_back(
       too_new ? "AMD's runtime for WSL lists RDNA 4 from ROCm 6.4.1 on, with a driver of the same "

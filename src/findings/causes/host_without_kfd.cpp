@@ -3,12 +3,14 @@
 // engine is a virtual machine, also on Linux; Windows and macOS have no KFD at all.
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "findings/advice.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/contradiction.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/release_comparison.h"
+#include "findings/causes/wsl_runtime.h"
 #include "logs/describe.h"
 
 namespace headroom::findings {
@@ -82,7 +84,48 @@ Hypothesis built_without(const LogSubject& subject, const Observation& configure
   return host;
 }
 
+// Systems that are made for one purpose, whose kernels are built without amdkfd or without amdgpu:
+// home-assistant/operating-system issue 3608; the others by their own lists of drivers.
+std::string_view appliance_of(const Scene& scene) {
+  struct Appliance {
+    std::string_view word, name;
+  };
+  constexpr Appliance appliances[] = {
+      {"home assistant", "Home Assistant OS"}, {"haos", "Home Assistant OS"},
+      {"synology", "Synology's DSM"},          {"crostini", "ChromeOS's Linux"},
+      {"chromeos", "ChromeOS's Linux"},        {"boot2docker", "boot2docker"}};
+  for (const facts::Text* text : {&scene.machine.distribution, &scene.machine.container}) {
+    if (!*text) continue;
+    const std::string lower = to_lower(**text);
+    for (const Appliance& one : appliances) {
+      if (lower.find(one.word) != std::string::npos) return one.name;
+    }
+  }
+  return "";
+}
+
+// No setting of the container helps where the host's kernel has nothing to give.
+std::optional<Hypothesis> on_an_appliance(const LogSubject& subject) {
+  const std::string_view name = appliance_of(subject.scene);
+  const Observation* lost = subject.log.first_of(
+      {"module-not-loaded", "kfd-absent", "no-gpu-seen", "rocminfo-failed", "ollama-on-cpu"});
+  if (name.empty() || lost == nullptr || subject.log.seen("agent-name")) return std::nullopt;
+  Hypothesis host;
+  host.confidence = 0.7;
+  host.title = fmt::format("{} has no compute driver for AMD GPUs, so there is no /dev/kfd", name);
+  host.reasons.emplace_back(
+      "Its kernel is built for its own purpose, without amdkfd. A container cannot bring a "
+      "driver.");
+  host.evidence = {show(subject, *lost)};
+  host.fix = {sentence_with("On the host itself, look whether the node is there", "ls -l /dev/kfd"),
+              sentence("If it is not: run the job on a distribution with CONFIG_HSA_AMD, and let "
+                       "the appliance reach it over the network.")};
+  host.alternatives = {{"kfd-not-passed", 0.3, "on the host: ls -l /dev/kfd"}};
+  return host;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
+  if (auto appliance = on_an_appliance(subject)) return appliance;
   if (const Observation* configured = subject.log.first("kernel-without-kfd")) {
     return built_without(subject, *configured);
   }
@@ -121,6 +164,12 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     constexpr double of_its_own_runtime = 0.4;
     if (sign.platform == Platform::wsl && subject.log.seen("rocminfo-done")) {
       host.confidence = of_its_own_runtime;
+    }
+    if (sign.platform == Platform::wsl && is_before_wsl(subject)) {
+      host.confidence = 0.85;
+      host.reasons.push_back(fmt::format(
+          "ROCm {} is older than AMD's first release for WSL, and reaches a GPU by /dev/kfd alone.",
+          *subject.scene.rocm));
     }
     if (const Observation* first = subject.log.first("wsl-1")) {
       host.confidence = confidence::proven;

@@ -19,6 +19,8 @@ struct Soname {
 // The numbers are from CMakeLists.txt of each library at the release tags. Libraries that have the
 // release's own number are in `numbered_as_rocm`.
 constexpr std::array sonames = {
+    // HIP on hcc, which ROCm 3.5 replaced.
+    Soname{"libhip_hcc.so", 3, 3},    Soname{"libhip_hcc.so", 2, 2},
     Soname{"librocblas.so", 3, 5},    Soname{"librocblas.so", 4, 6},
     Soname{"librocblas.so", 5, 7},    Soname{"libhipblas.so", 1, 5},
     Soname{"libhipblas.so", 2, 6},    Soname{"libhipblas.so", 3, 7},

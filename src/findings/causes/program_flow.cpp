@@ -18,12 +18,21 @@ bool is_failure_of_its_own(const Observation& one) {
   return !one.id().starts_with("python-");
 }
 
+// Whether both are one kernel's own check: it prints where it failed, and each later call says so
+// again.
+bool is_same_check(const Observation& one, const Observation& other) {
+  return one.id().starts_with("device-assert") && other.id().starts_with("device-assert");
+}
+
 }  // namespace
 
 bool follows_another_failure(const logs::Observations& log, const Observation& seen) {
   for (const Observation& one : log.all()) {
     const bool before = one.log == seen.log && one.line < seen.line;
-    if (before && one.id() != seen.id() && is_failure_of_its_own(one)) return true;
+    if (before && one.id() != seen.id() && !is_same_check(one, seen) &&
+        is_failure_of_its_own(one)) {
+      return true;
+    }
   }
   return false;
 }
@@ -35,6 +44,7 @@ bool goes_on_after(const logs::Observations& log, const Observation& seen) {
     // ComfyUI also says this about a job that failed.
     if (one.id() == "prompt-executed") continue;
     if (one.signature->role == Role::progress) return true;
+    if (is_same_check(one, seen)) continue;
     if (one.id() != seen.id() && is_failure_of_its_own(one)) return true;
   }
   return false;

@@ -143,8 +143,15 @@ Judged judge_search(const LogSubject& subject, const Observation& seen) {
                     *subject.scene.python);
     judged.newest = 12;
   } else {
-    judged.confidence = *minor == 13 ? 0.5 : 0.3;
-    judged.reason = "Wheels for this Python may exist. A wrong index address looks the same.";
+    // PyPI has the package, and lists the versions that fit. "none" leaves the interpreter and its
+    // platform, unless the network failed, which pip says before.
+    const bool at_pypi = none && index == nullptr && !subject.log.seen("network-failed");
+    judged.confidence = *minor == 13 || at_pypi ? 0.5 : 0.3;
+    judged.reason =
+        at_pypi
+            ? "The package index has the package, and lists no version of it for this Python and "
+              "this platform."
+            : "Wheels for this Python may exist. A wrong index address looks the same.";
   }
   return judged;
 }

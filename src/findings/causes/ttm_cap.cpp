@@ -56,9 +56,46 @@ double sure_of(const LogSubject& subject, const ApuPool& pool) {
   return pool.gttsize ? 0.8 : 0.5;
 }
 
+// A request fits into the carve-out and not into the half of the rest that TTM allows: what fails
+// there was not taken from the carve-out.
+std::optional<Hypothesis> find_beside_carve_out(const LogSubject& subject, const ApuPool& pool) {
+  const logs::Observation* told = subject.log.first("refusal-told");
+  auto asked = pool.asked;
+  if (!asked && told != nullptr) asked = amount_of(*told, "asked");
+  const logs::Observation* failed = pool.failure != nullptr ? pool.failure : told;
+  if (failed == nullptr || !asked || !pool.carve_out || !pool.ram || pool.pages_limit) {
+    return std::nullopt;
+  }
+  const Bytes half{pool.ram->value / 2};
+  // Below 8 GiB it is a carve-out by default, which nobody counts on.
+  if (*asked <= half || *asked > *pool.carve_out || *pool.carve_out < 8_GiB) return std::nullopt;
+  Hypothesis cap;
+  cap.confidence = 0.55;
+  cap.title = fmt::format("{} was refused beside a carve-out of {}: ROCm takes the RAM's half",
+                          to_string(*asked), to_string(*pool.carve_out));
+  cap.reasons.push_back(
+      fmt::format("The request would fit into the carve-out, so it was not taken from there. The "
+                  "RAM without it "
+                  "is {}, of which TTM's default allows half, {}.",
+                  to_string(*pool.ram), to_string(half)));
+  cap.evidence = {show(subject, *failed)};
+  cap.fix = steps_to_raise_pool(subject, pool);
+  cap.fix.push_back(
+      sentence("Make the carve-out in the BIOS small, so that the RAM is large. From "
+               "Linux 6.16.9 on, ROCm takes a large carve-out too."));
+  cap.alternatives = {{"kernel-too-old", 0.35, "uname -r   (below 6.16.9)"},
+                      {"job-too-big", 0.1, "headroom plan --model MODEL --gpu auto"}};
+  return cap;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const auto pool = apu_pool(subject);
-  if (!pool || !pool->limit || ran_well(subject.log)) return std::nullopt;
+  if (!pool || ran_well(subject.log)) return std::nullopt;
+  const bool knows_limit = pool->limit && !pool->limit_is(pool->carve_out);
+  if (!knows_limit) {
+    if (auto beside = find_beside_carve_out(subject, *pool)) return beside;
+  }
+  if (!pool->limit) return std::nullopt;
   Hypothesis cap;
   cap.confidence = sure_of(subject, *pool);
   if (cap.confidence <= 0) return std::nullopt;

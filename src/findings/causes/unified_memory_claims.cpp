@@ -44,6 +44,19 @@ FigureClaim of_available_ram(const DeviceMemory& memory) {
           {memory.job_free->seen, memory.ram_available->seen, real->seen}};
 }
 
+// vLLM and SGLang measure before they take their share, and do not know that the system lives in
+// the same memory (kyuz0/amd-strix-halo-vllm-toolboxes#65).
+FigureClaim of_share_of_shared_memory(const LogSubject& subject, const DeviceMemory& memory) {
+  const logs::Observation* share = subject.log.first("memory-share-asked");
+  const logs::Observation* swapped = subject.log.first("swap-told");
+  if (!memory.unified || share == nullptr || swapped == nullptr) return {};
+  return {0.6,
+          "The program takes its share of a memory that the system needs too",
+          "On an integrated GPU the free figure that the runtime gives is the machine's RAM. The "
+          "program counts its share as if it were a card's own, so the system is left without.",
+          {swapped, share}};
+}
+
 // An APU has no memory but the machine's, so a program that counts more adds up what overlaps.
 FigureClaim of_more_than_ram(const LogSubject& subject, const DeviceMemory& memory) {
   if (!memory.unified || !memory.job_total || !subject.scene.ram) return {};

@@ -68,6 +68,49 @@ std::optional<Hypothesis> find_expandable(const LogSubject& subject) {
   return option;
 }
 
+// Whether a variable of PyTorch's allocator asks for segments that grow, which takes HIP's calls
+// for virtual memory.
+const facts::Setting* asks_for_growing_segments(const Scene& scene) {
+  for (const char* name :
+       {"PYTORCH_HIP_ALLOC_CONF", "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}) {
+    const facts::Setting* setting = scene.setting(name);
+    if (setting == nullptr) continue;
+    const std::string value = to_lower(setting->value);
+    if (value.find("expandable_segments:true") != std::string::npos) return setting;
+  }
+  return nullptr;
+}
+
+// PyTorch takes the option, and the job stands still or dies where memory is mapped.
+std::optional<Hypothesis> find_stuck_in_mapping(const LogSubject& subject) {
+  const logs::Observations& log = subject.log;
+  const facts::Setting* setting = asks_for_growing_segments(subject.scene);
+  const Observation* halt = log.first_of({"said-to-hang", "hang-told"});
+  const Observation* mapping = log.first("virtual-memory-call");
+  if (setting == nullptr || log.first("said-not-to-hang") != nullptr) return std::nullopt;
+  const Observation* died = log.first_of({"segfault", "aborted", "memory-access-fault"});
+  if (halt == nullptr && (mapping == nullptr || died == nullptr)) return std::nullopt;
+  Hypothesis option;
+  option.confidence = mapping != nullptr ? 0.72 : 0.42;
+  option.title = "expandable_segments is set, and the job stands still";
+  if (halt == nullptr) option.title = "expandable_segments is set, and the job dies in such a call";
+  option.reasons.emplace_back(
+      "With it PyTorch maps memory piece by piece. On ROCm that is new, and not every kernel, "
+      "runtime "
+      "and GPU does it.");
+  option.evidence = {show(subject, halt != nullptr ? *halt : *died)};
+  if (mapping != nullptr)
+    option.evidence.push_back(show(subject, *mapping, logs::describe(*mapping)));
+  const facts::Source& source = setting->source;
+  option.evidence.push_back({source.path, source.line, source.text, "what asks for it"});
+  option.fix = {
+      sentence(
+          fmt::format("Run the same job without expandable_segments:True in {}.", setting->name)),
+      sentence(fmt::format("Against fragmentation, use instead: export {}", split_less()))};
+  option.alternatives = {{"framework-bug", 0.3, "the same job without the option"}};
+  return option;
+}
+
 // A variable that switches an add-on's kernels on, and the name in the add-on's files.
 struct Switch {
   std::string_view setting;  // Matches all that begin with it.
@@ -166,6 +209,9 @@ double sure_of(const LogSubject& subject, const Form& form) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best = find_expandable(subject);
+  if (auto stuck = find_stuck_in_mapping(subject)) {
+    if (!best || stuck->confidence > best->confidence) best = std::move(stuck);
+  }
   if (auto refused = find_overridden(subject)) best = std::move(refused);
   if (auto forced = find_switched_on(subject)) best = std::move(forced);
   auto aiter = find_aiter(subject);

@@ -3,6 +3,7 @@
 
 #include <re2/re2.h>
 
+#include "facts/kernel_release.h"
 #include "findings/causes/access.h"
 #include "findings/causes/failed_allocation.h"
 #include "logs/describe.h"
@@ -71,6 +72,12 @@ std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
   mismatch.alternatives = {
       {"host-without-kfd", 0.15, "echo $HSA_ENABLE_DXG_DETECTION, in the shell of the job"}};
   return mismatch;
+}
+
+bool is_before_wsl(const LogSubject& subject) {
+  const facts::Text& rocm = subject.scene.rocm;
+  const auto release = rocm ? facts::parse_kernel_version(*rocm) : std::nullopt;
+  return release && facts::in_range(*release, {"0", "6.1"});
 }
 
 }  // namespace headroom::findings
