@@ -2,6 +2,7 @@
 #include "findings/causes/conclusions.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 #include <set>
@@ -106,7 +107,25 @@ const Observation* said_to_do_no_harm(const logs::Observations& log) {
   return nullptr;
 }
 
+// MIOpen and Triton compile and choose kernels for each new shape, which takes minutes. Whoever
+// says that it is slow at first, that the next is quick, and that there is no error, tells of that.
+const Observation* said_to_warm_up(const logs::Observations& log) {
+  const Observation* slow = log.first("said-slow-at-first");
+  if (slow == nullptr || log.first_with(Role::failure) != nullptr) return nullptr;
+  static const RE2 quick(
+      R"((?i)\b(?:second|next|again|afterwards?|then|later|same (?:size|resolution)).{0,40}\b(?:is |are |it.s |was |runs |goes )?(?:fast|quick|fine|normal|instant))");
+  static const RE2 slow_for_ever(
+      R"((?i)\b(?:every|each) (?:time|run|start|single)\b|\balways slow)");
+  const auto& all = log.all();
+  const auto has = [&](const RE2& words) {
+    return std::any_of(all.begin(), all.end(),
+                       [&](const Observation& one) { return RE2::PartialMatch(one.text, words); });
+  };
+  return has(quick) && !has(slow_for_ever) ? slow : nullptr;
+}
+
 bool is_healthy(const LogSubject& subject) {
+  if (said_to_warm_up(subject.log) != nullptr) return true;
   if (standing_failure(subject.log) != nullptr) return false;
   // A person who ends a job, or writes a remark into its log, had a reason.
   if (subject.log.seen("said-to-hang") || is_at_work(subject.log)) return false;
@@ -154,6 +173,12 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
     healthy.reasons.emplace_back("The author says that it works anyway.");
     healthy.evidence.push_back(show(subject, *said));
   }
+  if (const Observation* slow = said_to_warm_up(subject.log)) {
+    healthy.confidence = std::min(healthy.confidence, confidence::possible);
+    healthy.reasons.emplace_back(
+        "At each new shape of data MIOpen looks for its fastest kernel and compiles it, once.");
+    healthy.evidence.push_back(show(subject, *slow));
+  }
   if (subject.log.first_with(Role::noise) != nullptr) {
     healthy.reasons.emplace_back("The lines that look like errors are known to be harmless.");
   }
@@ -191,7 +216,7 @@ Hypothesis conclude_not_amd(const LogSubject& subject) {
   if (const Observation* worded = subject.log.first("cuda-worded")) {
     // Only the wording of the failure tells whose GPU it is.
     const bool alone = vendor.source().line == static_cast<int>(worded->line);
-    if (alone) other.confidence = confidence::possible;
+    if (alone) other.confidence = 0.4;
   }
   other.title = *vendor == Vendor::none
                     ? "No GPU is involved"

@@ -204,6 +204,7 @@ bool process_refused(const LogSubject& subject, Hypothesis& access) {
 bool group_not_mapped(const LogSubject& subject, Hypothesis& access) {
   const KfdNode node = kfd_node(subject);
   const Observation* lost = gpu_not_seen(subject);
+  if (lost == nullptr) lost = subject.log.first_of({"ollama-on-cpu", "gpu-said-unused"});
   const bool unmapped = node.group == "65534" || node.group == "nobody" || node.group == "nogroup";
   if (node.line == nullptr || lost == nullptr || node.everybody || !unmapped) return false;
   access.title = "A rootless container has /dev/kfd but may not open it: the group is not mapped";

@@ -107,8 +107,9 @@ std::string_view appliance_of(const Scene& scene) {
 // No setting of the container helps where the host's kernel has nothing to give.
 std::optional<Hypothesis> on_an_appliance(const LogSubject& subject) {
   const std::string_view name = appliance_of(subject.scene);
-  const Observation* lost = subject.log.first_of(
-      {"module-not-loaded", "kfd-absent", "no-gpu-seen", "rocminfo-failed", "ollama-on-cpu"});
+  const Observation* lost =
+      subject.log.first_of({"module-not-loaded", "kfd-absent", "no-gpu-seen", "rocminfo-failed",
+                            "ollama-on-cpu", "gpu-said-unused"});
   if (name.empty() || lost == nullptr || subject.log.seen("agent-name")) return std::nullopt;
   Hypothesis host;
   host.confidence = 0.7;

@@ -102,7 +102,8 @@ bool shown_by_lxc(const LogSubject& subject, Hypothesis& passed) {
   }
   const Observation* lost = gpu_not_seen(subject);
   if (lost == nullptr) lost = torch_sees_none(subject);
-  if (lost == nullptr) lost = subject.log.first_of({"kfd-absent", "kfd-refused", "ollama-on-cpu"});
+  if (lost == nullptr)
+    lost = subject.log.first_of({"kfd-absent", "kfd-refused", "ollama-on-cpu", "gpu-said-unused"});
   if (given == nullptr || lost == nullptr) return false;
   passed.confidence = confidence::likely;
   passed.reasons.emplace_back(
@@ -142,6 +143,7 @@ bool shown_by_topology(const LogSubject& subject, Hypothesis& passed) {
 bool shown_by_command(const LogSubject& subject, Hypothesis& passed) {
   const Observation* lost = gpu_not_seen(subject);
   if (lost == nullptr) lost = torch_sees_none(subject);
+  if (lost == nullptr) lost = subject.log.first_of({"ollama-on-cpu", "gpu-said-unused"});
   for (const Observation* command : subject.log.of("container-command")) {
     const std::string how = omission(*command);
     if (how.empty() || lost == nullptr) continue;

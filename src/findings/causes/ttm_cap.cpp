@@ -3,6 +3,7 @@
 // gttsize raises only what graphics may use; a pages_limit that was set too late is not in force.
 #include <fmt/format.h>
 
+#include "facts/kernel_release.h"
 #include "findings/causes/amounts.h"
 #include "findings/causes/apu_pool.h"
 #include "findings/causes/causes.h"
@@ -67,6 +68,13 @@ std::optional<Hypothesis> find_beside_carve_out(const LogSubject& subject, const
     return std::nullopt;
   }
   const Bytes half{pool.ram->value / 2};
+  // A message with figures of its own says what the program counts on, and the rules above go by
+  // it.
+  const auto allocation = failed_allocation(subject);
+  if (allocation && (allocation->free || allocation->allocated)) return std::nullopt;
+  const facts::Text& kernel = subject.scene.machine.kernel;
+  const auto version = kernel ? facts::parse_kernel_version(*kernel) : std::nullopt;
+  if (version && !facts::in_range(*version, {"0", "6.16.9"})) return std::nullopt;
   // Below 8 GiB it is a carve-out by default, which nobody counts on.
   if (*asked <= half || *asked > *pool.carve_out || *pool.carve_out < 8_GiB) return std::nullopt;
   Hypothesis cap;
