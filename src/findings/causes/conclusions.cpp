@@ -113,7 +113,7 @@ const Observation* said_to_warm_up(const logs::Observations& log) {
   const Observation* slow = log.first("said-slow-at-first");
   if (slow == nullptr || log.first_with(Role::failure) != nullptr) return nullptr;
   static const RE2 quick(
-      R"((?i)\b(?:second|next|again|afterwards?|then|later|same (?:size|resolution)).{0,40}\b(?:is |are |it.s |was |runs |goes )?(?:fast|quick|fine|normal|instant))");
+      R"((?i)\b(?:second|next|again|afterwards?|then|later|same (?:size|resolution)).{0,40}\b(?:is |are |it.s |was |runs |goes )?(?:fast|quick|fine|normal|instant|(?:takes?|took|in|only) (?:\w+ )?\d+(?:\.\d+)? ?s(?:ec\w*)?\b))");
   static const RE2 slow_for_ever(
       R"((?i)\b(?:every|each) (?:time|run|start|single)\b|\balways slow)");
   const auto& all = log.all();

@@ -220,6 +220,33 @@ bool is_shown_on_any_vendor(const LogSubject& subject) {
   return same_line && !told && subject.scene.vendor.source().line == static_cast<int>(bad->line);
 }
 
+// Ray sets the mask of each worker to the GPUs that the worker asked for, and to nothing where it
+// asked for none (docs.ray.io: accelerator support).
+std::optional<Hypothesis> find_in_ray(const LogSubject& subject) {
+  const Observation* worker = subject.log.first("ray-worker-told");
+  const Observation* lost = gpu_not_seen(subject);
+  if (lost == nullptr) lost = torch_sees_none(subject);
+  if (worker == nullptr || lost == nullptr) return std::nullopt;
+  if (subject.log.any_of({"kfd-absent", "kfd-refused", "module-not-loaded"})) return std::nullopt;
+  Hypothesis index;
+  index.confidence = 0.55;
+  index.title = "A worker of Ray sees no GPU: Ray hides those that the worker did not ask for";
+  index.reasons.emplace_back(
+      "Ray gives each worker a mask with the GPUs that it asked for. Without num_gpus, or where "
+      "Ray "
+      "itself counts none, the mask is empty.");
+  index.evidence = {show(subject, *lost), show(subject, *worker, "it runs in Ray")};
+  index.fix = {sentence("Ask for it: @ray.remote(num_gpus=1), or use_gpu=True in the trainer's "
+                        "ScalingConfig."),
+               sentence_with("See what Ray counts; if it is none, start it with ray start "
+                             "--num-gpus=N",
+                             "ray status"),
+               sentence("Or keep Ray from setting the mask: "
+                        "RAY_EXPERIMENTAL_NOSET_HIP_VISIBLE_DEVICES=1")};
+  index.alternatives = {{"device-permission", 0.2, "id, in the worker; ls -l /dev/kfd"}};
+  return index;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis index;
   if (subject.scene.is_foreign() && !is_shown_on_any_vendor(subject)) return std::nullopt;
@@ -227,6 +254,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     index.fix.push_back(look("rocminfo | grep -E 'Marketing|gfx'", "(lists the GPUs, from 0)"));
     return index;
   }
+  if (auto ray = find_in_ray(subject)) return ray;
   const Observation* filtered = subject.log.first("ollama-device-filtered");
   const Observation* bad = subject.log.first("bad-device-index");
   if (bad == nullptr && (filtered == nullptr || !subject.log.seen("no-gpu-seen"))) {

@@ -357,6 +357,12 @@ DeviceMemory device_memory(const LogSubject& subject) {
   add_told_sizes(subject.log, memory);
   add_job_view(subject.log, memory);
   add_percentages(subject, memory);
+  // What somebody tells counts where no tool says it.
+  if (!memory.gtt_total) {
+    for (const Observation* one : subject.log.of("gtt-told")) {
+      keep_largest(memory.gtt_total, amount_of(*one, "gtt"), *one);
+    }
+  }
   memory.unified = is_unified(subject, memory);
   return memory;
 }

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/gpu_code.h"
+#include "findings/causes/isolated_build.h"
 #include "findings/causes/libraries.h"
 #include "findings/causes/program_flow.h"
 #include "findings/causes/raised_in.h"
@@ -94,33 +95,6 @@ std::optional<Hypothesis> find_library(const LogSubject& subject) {
   return best;
 }
 
-// pip and uv build a package in an environment that has only what the package asks for, so its
-// setup.py does not see the torch that is installed.
-Hypothesis make_hidden_by_build(const LogSubject& subject, const Observation& seen,
-                                const Observation& build) {
-  const std::string_view module = seen.value("module");
-  Hypothesis missing =
-      make(subject, seen, 0.8,
-           fmt::format("A package's build does not see {}: it runs in an environment of its own",
-                       module));
-  missing.reasons.push_back(
-      fmt::format("The setup.py of the package imports {} and does not ask for it. Whether {} is "
-                  "installed makes "
-                  "no difference to such a build.",
-                  module, module));
-  missing.evidence.push_back(show(subject, build, logs::describe(build)));
-  missing.fix = {
-      sentence_with("See whether it is installed where the program will run",
-                    fmt::format("python -m pip show {}", module)),
-      sentence("Build in that environment: pip install --no-build-isolation PACKAGE (uv has "
-               "the same option). Its other build requirements, such as wheel, ninja and "
-               "packaging, must be installed there first."),
-      sentence("Or see whether a ready-made wheel for ROCm exists, or the PyPI package is "
-               "for CUDA alone.")};
-  missing.alternatives = {{"app-bug", 0.2, "the package's own guide for ROCm"}};
-  return missing;
-}
-
 std::optional<Hypothesis> find_module(const LogSubject& subject) {
   for (const Observation* seen : subject.log.of("module-missing")) {
     const std::string module(seen->value("module"));
@@ -129,9 +103,7 @@ std::optional<Hypothesis> find_module(const LogSubject& subject) {
     // A part of PyTorch's own extension, which a build either has or not: no package brings it.
     if (module.starts_with("torch._C.") && imports_undemanded(subject.log, *seen) != nullptr)
       continue;
-    const Observation* build = subject.log.first("package-build");
-    const bool is_built = build != nullptr && build->log == seen->log && is_known_module(top);
-    if (is_built && module == top) return make_hidden_by_build(subject, *seen, *build);
+    if (auto hidden = find_hidden_by_build(subject, *seen)) return hidden;
     const bool whole = module == top;
     const bool known = is_known_module(top);
     Hypothesis missing = make(subject, *seen,

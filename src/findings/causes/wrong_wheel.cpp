@@ -12,6 +12,7 @@
 #include "findings/causes/failed_allocation.h"
 #include "findings/causes/libraries.h"
 #include "findings/causes/pip_search.h"
+#include "findings/causes/plain_build.h"
 #include "findings/scene_text.h"
 #include "findings/stack_advice.h"
 #include "logs/describe.h"
@@ -107,32 +108,6 @@ const Observation* find_without_hip(const logs::Observations& log) {
   return nullptr;
 }
 
-// ollama's image for CUDA and the CPU, with a GPU that nothing in it looks for.
-Sign find_plain_ollama(const LogSubject& subject) {
-  const logs::Observations& log = subject.log;
-  const Observation* image = log.first("ollama-image-plain");
-  const bool unseen =
-      log.any_of({"no-gpu-seen", "ollama-on-cpu", "ollama-cpu-only", "gpu-said-unused"});
-  if (image == nullptr || !unseen || log.any_of({"ollama-device", "ollama-memory"})) return {};
-  // Newer ones carry Vulkan's back-end too, and releases before 0.6 a part of ROCm.
-  return {image, 0.62};
-}
-
-// JAX's and TensorFlow's packages on PyPI know CUDA alone; those for ROCm have other names.
-Sign find_plain_framework(const logs::Observations& log) {
-  const Observation* on_cpu = log.first("jax-on-cpu");
-  if (on_cpu == nullptr || log.any_of({"kfd-absent", "kfd-refused", "module-not-loaded"}))
-    return {};
-  static const RE2 for_rocm(
-      R"((?i)jax[-_]rocm|rocm\d*[-_](?:plugin|pjrt)|tensorflow[-_]rocm|\+rocm)");
-  const auto& all = log.all();
-  const bool has_rocm = std::any_of(all.begin(), all.end(), [](const Observation& one) {
-    return RE2::PartialMatch(one.text, for_rocm);
-  });
-  if (has_rocm) return {};
-  return {on_cpu, log.seen("plain-package-installed") ? 0.75 : 0.45};
-}
-
 // Finds a line that shows that the program was built for CUDA.
 Sign find_sign(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
@@ -175,9 +150,8 @@ Sign find_sign(const LogSubject& subject) {
   take(best, log.first("torch-cpu-printed"), 0.9);
   take(best, find_cuda_printed(log), 0.88);
   take(best, log.first("tensorflow-without-cuda"), 0.45);
-  for (const Sign& plain : {find_plain_ollama(subject), find_plain_framework(log)}) {
-    take(best, plain.seen, plain.confidence);
-  }
+  const PlainBuild plain = find_plain_build(subject);
+  take(best, plain.seen, plain.confidence);
   take(best, log.first("nvidia-packages"), rocm_build ? 0.3 : 0.5);
   if (!rocm_build) take(best, find_fetched(log), 0.6);
   return best;
@@ -291,19 +265,6 @@ void advise_image(const LogSubject& subject, const Image& image, Hypothesis& wro
                              "rocm/tensorflow or rocm/jax")};
 }
 
-// What to install instead where it is not PyTorch.
-const char* other_build(std::string_view sign) {
-  if (sign == "ollama-image-plain") {
-    return "Start ollama/ollama:rocm instead, with --device /dev/kfd --device /dev/dri.";
-  }
-  return sign == "jax-on-cpu"
-             ? "JAX for ROCm is jax with jax-rocm7-pjrt and jax-rocm7-plugin (or rocm6); "
-               "TensorFlow "
-               "for ROCm is tensorflow-rocm, from repo.radeon.com/rocm/manylinux. Or start "
-               "rocm/jax or rocm/tensorflow."
-             : nullptr;
-}
-
 void advise(const LogSubject& subject, bool add_on, Hypothesis& wrong) {
   if (add_on) {
     wrong.fix = {command("pip list | grep -iE 'torch|xformers|flash|onnxruntime|nvidia|cuda'",
@@ -381,12 +342,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   if (build.evidence) wrong.evidence.push_back(*build.evidence);
   const Image image = find_image(subject.log);
-  const char* other = sign.seen != nullptr ? other_build(sign.seen->id()) : nullptr;
-  if (other != nullptr) {
-    wrong.title = sign.seen->id() == "ollama-image-plain"
-                      ? "ollama's image without ROCm runs on a machine with an AMD GPU"
-                      : "A build without ROCm runs on a machine with an AMD GPU";
-    wrong.fix = {sentence(other)};
+  if (sign.seen != nullptr && is_plain_build(*sign.seen)) {
+    advise_other_build(*sign.seen, wrong);
   } else if (image.started != nullptr && !image.for_rocm && !add_on) {
     advise_image(subject, image, wrong);
   } else {
