@@ -145,7 +145,8 @@ Judged judge_search(const LogSubject& subject, const Observation& seen) {
   } else {
     // PyPI has the package, and lists the versions that fit. "none" leaves the interpreter and its
     // platform, unless the network failed, which pip says before.
-    const bool at_pypi = none && index == nullptr && !subject.log.seen("network-failed");
+    const bool at_pypi = none && index == nullptr && !subject.log.seen("network-failed") &&
+                         !names_wheel_for(subject, package, *minor);
     judged.confidence = *minor == 13 || at_pypi ? 0.5 : 0.3;
     judged.reason =
         at_pypi
