@@ -79,8 +79,12 @@ Fact<Vendor> infer_vendor(const Scene& scene, const logs::Observations& log,
   }
   if (!scene.gpus.empty()) return {Vendor::amd, scene.gpus.front().source};
   // A bare name may stand for a comparison, so it tells only where nothing speaks of AMD.
-  if (const Observation* named = log.first_of({"nvidia-told", "nvidia-runtime", "cuda-worded"})) {
+  if (const Observation* named = log.first_of({"nvidia-told", "nvidia-runtime"})) {
     return {Vendor::nvidia, source_of(*named)};
+  }
+  const Observation* worded = log.first("cuda-worded");
+  if (worded != nullptr && !log.seen("kernel-image-refused")) {
+    return {Vendor::nvidia, source_of(*worded)};
   }
   return {};
 }

@@ -156,6 +156,8 @@ TEST(ToldStories, the_wording_of_a_failure_alone_tells_no_vendor_for_sure) {
         "invalid device ordinal\n"}) {
     EXPECT_LT(diagnose(line).cause.confidence, 0.6) << line;
   }
+  EXPECT_EQ(diagnose("[0] NCCL WARN Cuda failure 'invalid device function'\n").cause.id,
+            "gfx-target-missing");
   EXPECT_LT(
       diagnose("Unexpected error from hipGetDeviceCount(). Error 101: hipErrorInvalidDevice\n")
           .cause.confidence,
