@@ -96,8 +96,8 @@ Result<ChangeSession::Found> ChangeSession::find(std::string_view id,
     }
   }
   if (!unread.message.empty()) return unread;
-  return Error{Errc::not_found,
-               fmt::format("there is none: expected {} in headroom's journal", what),
+  if (what.starts_with("a ")) what.remove_prefix(2);
+  return Error{Errc::not_found, fmt::format("headroom's journal has no {}", what),
                "headroom history"};
 }
 

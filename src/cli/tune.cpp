@@ -62,8 +62,20 @@ std::vector<std::string> files_of(const service::DeployOrder& order, const std::
   const auto add = [&](const std::string& file) {
     if (!file.empty()) files.push_back(file.starts_with('/') ? file : folder + file);
   };
-  for (const deploy::FileChange& change : order.spec.changes) add(change.file);
-  for (const deploy::TuneSetting& setting : order.spec.tune) add(setting.file);
+  const deploy::ServiceSpec& spec = order.spec;
+  for (const deploy::FileChange& change : spec.changes) {
+    add(change.file);
+    add(change.with.value_or(""));
+  }
+  add(spec.service.file);
+  add(spec.service.pidfile.value_or(""));
+  add(spec.expect.job.value_or(""));
+  if (spec.smoke.request) add(spec.smoke.request->body_file.value_or(""));
+  for (const auto* command : {&spec.service.start, &spec.service.stop, &spec.service.status,
+                              &spec.service.logs, &spec.health.command, &spec.smoke.command}) {
+    for (const std::string& word : *command) add(word);  // A script, or what it reads.
+  }
+  for (const deploy::TuneSetting& setting : spec.tune) add(setting.file);
   return files;
 }
 

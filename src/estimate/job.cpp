@@ -305,8 +305,8 @@ class JobParser {
   void read_engine_and_device() {
     TableReader engine = table("engine");
     engine.read_choice("kind", job_.engine.kind, engine_names);
-    engine.read("transformers", job_.engine.transformers);
-    engine.read("torch", job_.engine.torch);
+    read_release(engine, "transformers", job_.engine.transformers);
+    read_release(engine, "torch", job_.engine.torch);
     engine.read("command", job_.engine.command);
     engine.read("stages", job_.engine.stages, stage_counts);
     if (job_.engine.stages > 1 && job_.engine.kind != EngineKind::headroom)

@@ -32,6 +32,19 @@ TEST(Job, defaults_are_those_of_the_contract) {
   EXPECT_EQ(job->device.capacity, std::nullopt);
 }
 
+TEST(Job, a_release_is_one_or_refused) {
+  const auto of = [](const std::string& release) {
+    return job_from("[model]\nconfig = \"m\"\n[engine]\ntransformers = \"" + release + "\"\n");
+  };
+  for (const char* good : {"4.48", "4.57.1", "5", "5.0.0rc1", "4.57.0.dev0", "newest"}) {
+    ASSERT_TRUE(of(good).has_value()) << good;
+    EXPECT_EQ(of(good)->engine.transformers, good);
+  }
+  EXPECT_EQ(of("v4.48")->engine.transformers, "4.48");
+  for (const char* bad : {">=4.48", "transformers==4.48", "banana", "-1.x", "", "4..8", "4.x"})
+    EXPECT_FALSE(of(bad).has_value()) << bad;
+}
+
 TEST(Job, unknown_key_is_named_with_its_line_and_the_nearest_known_one) {
   const std::string text = complaint("[model]\nconfig = \"m\"\n[batch]\nmicor = 4\n");
   EXPECT_NE(text.find("line 4: batch.micor: unknown key"), std::string::npos) << text;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/job_words.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+
+#include "base/printable.h"
 
 namespace headroom::estimate {
 namespace {
@@ -56,6 +60,32 @@ std::vector<Target> targets_of(std::string_view module) {
     if (std::find(known.words.begin(), known.words.end(), module) != known.words.end())
       return known.targets;
   return {};
+}
+
+void read_release(TableReader& table, const char* key, std::string& release) {
+  std::string given = release;
+  table.read(key, given);
+  if (given == release) return;
+  std::string_view number = given;
+  if (number.starts_with('v')) number.remove_prefix(1);
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  // Whole numbers with dots between them, then whatever a build adds to its name.
+  const std::size_t end = number.find_first_not_of("0123456789.");
+  const std::string_view core = number.substr(0, end);
+  const std::string_view rest = end == std::string_view::npos ? "" : number.substr(end);
+  constexpr std::string_view begins_rest = "+-abdr";  // "+rocm6.2", "rc1", ".dev0"
+  const bool is_release =
+      !core.empty() && is_digit(core.front()) && core.find("..") == std::string_view::npos &&
+      (rest.empty() || begins_rest.find(rest.front()) != std::string_view::npos);
+  if (is_release) {
+    release = number;
+    return;
+  }
+  table.fail(key, Errc::invalid,
+             fmt::format("expected a release such as \"4.57.1\", or \"newest\", found \"{}\"",
+                         printable(given)),
+             fmt::format("write for instance {} = \"{}\", or leave it out", key,
+                         std::string_view(key) == "torch" ? "2.6.0" : "4.57.1"));
 }
 
 }  // namespace headroom::estimate

@@ -4,9 +4,11 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/document_reader.h"
 #include "estimate/job.h"
 
 namespace headroom::estimate {
@@ -30,5 +32,9 @@ const std::vector<OptimizerWord>& optimizer_words();
 // The projections that a module's name stands for in every family that has it, several where it is
 // a fused one; empty if it is not known. "all-linear" is all.
 std::vector<Target> targets_of(std::string_view module);
+
+// Reads a release as packages write it ("4.57.1", "2.6.0+rocm6.2"; a leading "v" is left out), or
+// "newest". Anything else is refused: it would be taken for the newest.
+void read_release(TableReader& table, const char* key, std::string& release);
 
 }  // namespace headroom::estimate

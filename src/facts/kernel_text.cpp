@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "facts/kernel_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -111,6 +113,7 @@ std::vector<ModuleOption> parse_cmdline(const Text& text) {
 }
 
 std::vector<ModuleOption> parse_modprobe(const Text& text) {
+  constexpr std::size_t longest_shown = 400;
   std::vector<ModuleOption> options;
   if (!text) return options;
   std::string statement;
@@ -129,8 +132,12 @@ std::vector<ModuleOption> parse_modprobe(const Text& text) {
     for (std::size_t i = 2; i < words.size(); ++i) {
       const std::size_t equals = words[i].find('=');
       if (equals == std::string::npos) continue;
+      // Of a line that nobody would read, what it says of this setting.
+      std::string shown =
+          whole.size() <= longest_shown ? whole : fmt::format("options {} {}", words[1], words[i]);
       options.push_back({parameter_name(words[1]), parameter_name(words[i].substr(0, equals)),
-                         words[i].substr(equals + 1), Source{text.source().path, number, whole}});
+                         words[i].substr(equals + 1),
+                         Source{text.source().path, number, std::move(shown)}});
     }
   }
   return options;

@@ -39,6 +39,16 @@ TEST(Cards, capacity_tells_the_card_only_where_no_other_one_shows_it) {
   EXPECT_FALSE(find_by_capacity(*parse_bytes("79.14GiB"))->has_value());
 }
 
+TEST(Cards, the_end_of_a_name_and_a_target_find_it) {
+  EXPECT_EQ(find_card("7900xt")->name, find_card("RX 7900 XT")->name);
+  EXPECT_EQ(find_card("7900-XTX")->name, find_card("RX 7900 XTX")->name);
+  // Several have this target, and an end of two letters is of too many.
+  const auto several = find_card("gfx906");
+  ASSERT_FALSE(several);
+  EXPECT_NE(several.error().next.find("MI50"), std::string::npos) << several.error().next;
+  EXPECT_FALSE(find_card("XT"));
+}
+
 TEST(Cards, unknown_name_suggests_the_nearest) {
   const auto card = find_card("RX 7900 XY");
   ASSERT_FALSE(card.has_value());

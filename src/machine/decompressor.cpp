@@ -14,6 +14,8 @@ namespace headroom::machine {
 namespace {
 
 constexpr std::size_t block_bytes = std::size_t{64} << 10U;
+// A few packed MiB may unpack to hundreds of GiB of zeros, and nobody waits for that.
+constexpr std::uint64_t most_unpacked = std::uint64_t{4} << 30U;
 
 struct Known {
   Compression compression;
@@ -123,6 +125,14 @@ class Unpacking : public Decompressor {
         if (count < 0) return broken();
         if (count == 0) break;
         unpacked_size_ += static_cast<std::size_t>(count);
+        unpacked_in_all_ += static_cast<std::size_t>(count);
+      }
+      if (unpacked_in_all_ > most_unpacked) {
+        return Error{Errc::invalid,
+                     fmt::format("the part compressed with {} unpacks to more than 4 GiB, which "
+                                 "headroom does not read",
+                                 how_.name),
+                     ""};
       }
     }
     return std::span<const char>(unpacked_).subspan(unpacked_at_, unpacked_size_ - unpacked_at_);
@@ -166,6 +176,7 @@ class Unpacking : public Decompressor {
   std::vector<char> unpacked_ = std::vector<char>(block_bytes);
   std::size_t unpacked_at_ = 0;
   std::size_t unpacked_size_ = 0;
+  std::uint64_t unpacked_in_all_ = 0;
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ std::string_view to_string(Compression compression);
 class Decompressor : public ByteStream {
  public:
   // Unpacks what begins at `offset` of `packed`, which must outlive this. Fails with unsupported
-  // where libarchive is not installed or was built without this compression.
+  // where libarchive is not installed or was built without this compression. To read more than 4
+  // GiB of what is unpacked fails with invalid.
   static Result<std::unique_ptr<Decompressor>> open(Compression compression,
                                                     const RandomAccess& packed,
                                                     std::uint64_t offset);

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/shell_quote.h"
 
@@ -80,12 +81,13 @@ std::string cause_text(const findings::Cause& cause,
   if (!cause.against.empty()) {
     text += "  " + style.bold("Against it") + "\n" + evidence_text(cause.against, style);
   }
+  double left = 100 - std::round(cause.confidence * 100);  // Rounded, they are still of a whole.
   for (const findings::Alternative& other : runners_up) {
     const std::string tell =
         other.would_tell.empty() ? "" : "; to find out: " + printable(other.would_tell);
-    text += style.dim(fmt::format("  Could also be {} ({:.0f} %){}", other.id,
-                                  other.confidence * 100, tell)) +
-            "\n";
+    const double share = std::min(left, std::round(other.confidence * 100));
+    left -= share;
+    text += style.dim(fmt::format("  Could also be {} ({:.0f} %){}", other.id, share, tell)) + "\n";
   }
   return text;
 }

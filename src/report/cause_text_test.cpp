@@ -50,5 +50,18 @@ TEST(StepsText, a_command_stands_below_its_sentence_and_what_shows_something_sta
             "  To see for yourself\n      uname -r\n");
 }
 
+TEST(CauseText, what_is_shown_of_a_whole_is_no_more_than_that) {
+  findings::Cause cause;
+  cause.id = "app-bug";
+  cause.confidence = 0.545;
+  const std::vector<findings::Alternative> others = {{"framework-bug", 0.125, ""},
+                                                     {"gpu-hang", 0.115, ""},
+                                                     {"job-too-big", 0.115, ""},
+                                                     {"crash-loop", 0.1, ""}};
+  const std::string text = cause_text(cause, others, narrow());
+  EXPECT_THAT(text, ::testing::HasSubstr("55 % sure"));
+  EXPECT_THAT(text, ::testing::HasSubstr("crash-loop (8 %)"));
+}
+
 }  // namespace
 }  // namespace headroom::report

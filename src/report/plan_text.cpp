@@ -86,9 +86,10 @@ std::string settings_of(const Plan& plan) {
 }
 
 std::string headline(const Plan& plan, const estimate::Architecture& model, const Style& style) {
-  return fmt::format("{} in {}, {}\n{} layers, hidden size {}, {} parameters{}\n", model.family,
-                     to_string(plan.job.method.base), method_of(plan), model.main().layers,
-                     model.main().hidden, to_count(plan.parameters), trained_of(plan)) +
+  return fmt::format("{} in {}, {}\n{} layers, hidden size {}, {} parameters{}\n",
+                     printable(model.family), to_string(plan.job.method.base), method_of(plan),
+                     model.main().layers, model.main().hidden, to_count(plan.parameters),
+                     trained_of(plan)) +
          batch_of(plan, model) + "\n" + fold(settings_of(plan), "", style.width);
 }
 
@@ -201,7 +202,7 @@ std::string tensors(const Plan& plan) {
 std::string notes(const Plan& plan, const Style& style) {
   if (plan.notes.empty()) return "";
   std::string text = "\nAssumed:\n";
-  for (const std::string& note : plan.notes) text += fold(note, "  ", style.width);
+  for (const std::string& note : plan.notes) text += fold(printable(note), "  ", style.width);
   return text;
 }
 

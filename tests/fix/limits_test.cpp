@@ -89,6 +89,16 @@ TEST_F(StrixHalo, of_120_gib_the_pages_are_31457280) {
   EXPECT_THAT(change->warnings.front(), HasSubstr("The system has 5.08 GiB of RAM left"));
 }
 
+TEST_F(StrixHalo, without_the_carve_out_it_is_refused_and_says_what_is_missing) {
+  Machine machine(folder("before"));
+  machine.facts.gpus.front().vram_total = {facts::Missing{facts::Why::absent, "no such file"}, {}};
+  for (const char* size : {"", "64GiB", "max"}) {
+    const auto change = machine.plan("ttm-cap", size);
+    ASSERT_FALSE(change.has_value()) << size;
+    EXPECT_THAT(change.error().message, HasSubstr("mem_info_vram_total"));
+  }
+}
+
 TEST_F(StrixHalo, what_is_predicted_is_what_came) {
   const auto change = Machine(folder("before")).plan("ttm-cap", "120GiB");
   ASSERT_TRUE(change.has_value()) << change.error().message;

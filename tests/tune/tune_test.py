@@ -249,7 +249,9 @@ def mistakes(check, binaries):
         check.true("nothing to vary: what to write", "[[tune]]" in errors, errors)
         (photos.folder / "SERVICE.toml").write_text(good, encoding="utf-8")
         for words in (("--faster", "2"), ("--items-per-day", "-1"), ("--output", str(photos.folder / "SERVICE.toml")),
-                      ("--output", str(photos.folder / "photos.conf")), ("--output", "/no/such/folder/x"), ("--items-per-day", "much")):
+                      ("--output", str(photos.folder / "photos.conf")), ("--output", str(photos.folder / "service.sh")),
+                      ("--output", str(photos.folder / "photo.json")), ("--output", str(photos.folder / "photos.pid")),
+                      ("--output", "/no/such/folder/x"), ("--items-per-day", "much")):
             check.equal(f"{words}: exit code", photos.tune(*words)[0], 2)
         check.equal("a file that is not there: exit code",
                     subprocess.run([f"{binaries}/headroom", "tune", "/no/such.toml"], capture_output=True, check=False).returncode, 2)

@@ -79,9 +79,9 @@ constexpr std::array<Family, 70> families{{
     {"mbart", parse_bart},
     {"whisper", parse_whisper},
     {"bert", parse_bert},
-    {"roberta", parse_bert},
-    {"xlm-roberta", parse_bert},
-    {"camembert", parse_bert},
+    {"roberta", parse_roberta},
+    {"xlm-roberta", parse_roberta},
+    {"camembert", parse_roberta},
     {"electra", parse_electra},
     {"ernie", parse_ernie},
     {"distilbert", parse_distilbert},
@@ -124,7 +124,8 @@ const char* foreign_key(const ConfigReader& config) {
        {"num_experts", "num_local_experts", "n_routed_experts", "moe_intermediate_size",
         "kv_lora_rank", "q_lora_rank", "ssm_cfg", "state_size", "mamba_d_state",
         "attn_layer_period", "linear_num_value_heads", "hidden_size_per_layer_input",
-        "is_encoder_decoder", "block_types", "cross_attention_layers",
+        "is_encoder_decoder", "block_types", "cross_attention_layers", "hybrid_override_pattern",
+        "ssm_state_size", "mamba_num_heads", "mamba_d_ssm", "conv_L_cache",
         // Of encoders, of which none is a Llama.
         "attention_probs_dropout_prob", "hidden_dropout_prob", "type_vocab_size",
         "relative_attention", "embedding_size"}) {

@@ -58,7 +58,6 @@ void parse_bert(ConfigReader& config, Architecture& out) {
       config.probability_or({"hidden_dropout_prob"}, 0.1);
   stack.dropout.attention = config.probability_or({"attention_probs_dropout_prob"}, 0.1);
   read_vocabulary(config, out, stack, 30522, /*tied=*/true);
-  // RoBERTa's table has two rows that no token uses; its config counts them in.
   stack.position_rows = config.size({"max_position_embeddings"}, position_counts, 512);
   out.max_positions = stack.position_rows;
   const std::string positions = config.text_or({"position_embedding_type"}, "absolute");
@@ -68,6 +67,18 @@ void parse_bert(ConfigReader& config, Architecture& out) {
   out.head.kind = Head::Kind::pooler;
   out.head.bias = true;
   stack.names = bert_names();
+}
+
+// Positions are counted from the row behind the padding's, so the first rows of the table are of no
+// token (create_position_ids_from_input_ids in modeling_roberta.py); its config counts them in.
+void parse_roberta(ConfigReader& config, Architecture& out) {
+  parse_bert(config, out);
+  const std::uint64_t unused = config.size_or({"pad_token_id"}, {0, vocabularies.max}, 1) + 1;
+  if (out.max_positions > unused) {
+    out.max_positions -= unused;
+  } else if (!config.failed()) {
+    config.fail("max_position_embeddings", fmt::format("more than {}", unused));
+  }
 }
 
 // No pooler; an embedding that may be narrower, with all that is added to it.

@@ -73,6 +73,26 @@ void put_classifier(Architecture& out, std::uint64_t labels, bool per_sample) {
   out.head.per_sample = per_sample && !decoder;
 }
 
+bool is_lone_encoder(const Architecture& model) {
+  return model.stacks.size() == 1 && !model.main().causal;
+}
+
+// A head that nothing here knows: what an encoder's adds is most of the memory, a decoder's is that
+// of a language model as a rule.
+void other_head(ConfigReader& config, const Architecture& out, const std::string& name) {
+  if (is_lone_encoder(out)) {
+    config.fail("architectures",
+                "the model alone, ...ForMaskedLM, ...ForSequenceClassification, "
+                "...ForTokenClassification, ...ForQuestionAnswering or ...ForImageClassification",
+                Errc::unsupported);
+    return;
+  }
+  config.note(
+      fmt::format("architectures: {} is not known, and planned with the head of a language "
+                  "model",
+                  shown(name)));
+}
+
 }  // namespace
 
 void read_storage(ConfigReader& config, Architecture& out) {
@@ -121,6 +141,10 @@ void read_task(ConfigReader& config, Architecture& out) {
              !ends_with_any(name, {"LMHeadModel", "DoubleHeadsModel"})) {
     out.head = {};
     out.head.kind = Head::Kind::none;
+  } else if (is_lone_encoder(out)
+                 ? !name.ends_with("Model") || name.ends_with("LMHeadModel")
+                 : !ends_with_any(name, {"Model", "ForCausalLM", "ForConditionalGeneration"})) {
+    other_head(config, out, name);
   }
 }
 

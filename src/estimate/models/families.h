@@ -49,6 +49,7 @@ void parse_modernbert(ConfigReader& config, Architecture& out);
 void parse_bart(ConfigReader& config, Architecture& out);
 void parse_whisper(ConfigReader& config, Architecture& out);
 void parse_bert(ConfigReader& config, Architecture& out);
+void parse_roberta(ConfigReader& config, Architecture& out);
 void parse_electra(ConfigReader& config, Architecture& out);
 void parse_ernie(ConfigReader& config, Architecture& out);
 void parse_distilbert(ConfigReader& config, Architecture& out);

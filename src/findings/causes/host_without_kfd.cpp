@@ -85,15 +85,13 @@ Hypothesis built_without(const LogSubject& subject, const Observation& configure
 }
 
 // Systems that are made for one purpose, whose kernels are built without amdkfd or without amdgpu:
-// home-assistant/operating-system issue 3608; the others by their own lists of drivers.
+// home-assistant/operating-system issue 3608.
 std::string_view appliance_of(const Scene& scene) {
   struct Appliance {
     std::string_view word, name;
   };
-  constexpr Appliance appliances[] = {
-      {"home assistant", "Home Assistant OS"}, {"haos", "Home Assistant OS"},
-      {"synology", "Synology's DSM"},          {"crostini", "ChromeOS's Linux"},
-      {"chromeos", "ChromeOS's Linux"},        {"boot2docker", "boot2docker"}};
+  constexpr Appliance appliances[] = {{"home assistant", "Home Assistant OS"},
+                                      {"haos", "Home Assistant OS"}};
   for (const facts::Text* text : {&scene.machine.distribution, &scene.machine.container}) {
     if (!*text) continue;
     const std::string lower = to_lower(**text);

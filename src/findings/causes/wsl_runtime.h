@@ -12,9 +12,9 @@ namespace headroom::findings {
 // system's, which knows /dev/dxg.
 std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject);
 
-// Whether the release in use is from before ROCm's first one for WSL, 6.1.3 (rocm.docs.amd.com:
-// ROCm on Radeon, WSL). Without a way to the GPU of its own it needs /dev/kfd, whatever the GPU.
-// False if the release is not known.
+// Whether the release in use is from before ROCm's first one for WSL, 6.1.3 (with beta drivers
+// of June 2024: invoke-ai/InvokeAI issue 6535). Without a way to the GPU of its own it needs
+// /dev/kfd, whatever the GPU. False if the release is not known.
 bool is_before_wsl(const LogSubject& subject);
 
 }  // namespace headroom::findings

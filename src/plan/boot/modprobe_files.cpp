@@ -47,6 +47,7 @@ std::vector<WordSpan> split_statement(std::string_view text, WordSpan line) {
     const std::size_t begin = at;
     bool quoted = false;
     while (at < line.end && (quoted || !is_blank(text, at))) {
+      if (at + 1 == line.end && text[at] == '\n') break;  // A quote that nobody closed ends here.
       if (text[at] == '"') quoted = !quoted;
       ++at;
     }
@@ -75,17 +76,35 @@ std::vector<OptionWord> find_option_words(std::string_view text, const Parameter
   return found;
 }
 
-void erase_option(std::string& text, const OptionWord& option) {
-  if (option.of == 1) {
-    text.erase(option.line.begin, option.line.end - option.line.begin);
-    return;
-  }
+// A word with the blanks before it.
+WordSpan with_blanks(std::string_view text, const OptionWord& option) {
   std::size_t begin = option.word.begin;
   while (begin > option.line.begin &&
          (is_blank(text, begin - 1) || (text[begin - 1] == '\\' && text[begin] == '\n'))) {
     --begin;
   }
-  text.erase(begin, option.word.end - begin);
+  return {begin, option.word.end};
+}
+
+// The text without these words, which are in order; a line that has no other setting goes whole.
+std::string erase_options(std::string_view text, const std::vector<OptionWord>& options) {
+  std::string left;
+  std::size_t done = 0;
+  const auto skip = [&](WordSpan span) {
+    left += text.substr(done, span.begin - done);
+    done = span.end;
+  };
+  for (std::size_t i = 0; i < options.size();) {
+    std::size_t next = i;
+    while (next < options.size() && options[next].line.begin == options[i].line.begin) ++next;
+    if (next - i == options[i].of) {
+      skip(options[i].line);
+    } else {
+      for (std::size_t one = i; one < next; ++one) skip(with_blanks(text, options[one]));
+    }
+    i = next;
+  }
+  return left += text.substr(done);
 }
 
 }  // namespace
@@ -120,20 +139,14 @@ std::string value_in_files(const facts::BootSetup& boot, const ParameterChange& 
 }
 
 std::string edit_parameter(std::string_view text, const ParameterChange& change) {
-  std::string edited(text);
-  bool is_last = true;
-  for (;;) {  // One at a time: how many settings a line has changes with each.
-    const std::vector<OptionWord> found = find_option_words(edited, change);
-    if (is_last && change.value && !found.empty()) {
-      const WordSpan word = found.back().word;
-      edited.replace(word.begin, word.end - word.begin, change.key + "=" + *change.value);
-      is_last = false;
-      continue;
-    }
-    const std::size_t kept = change.value ? 1 : 0;
-    if (found.size() <= kept) return edited;
-    erase_option(edited, found[0]);
-  }
+  std::vector<OptionWord> found = find_option_words(text, change);
+  if (found.empty() || !change.value) return erase_options(text, found);
+  // The last one counts, and it alone stays.
+  const WordSpan last = found.back().word;
+  found.pop_back();
+  std::string edited = erase_options(text.substr(0, last.begin), found);
+  edited += change.key + "=" + *change.value;
+  return edited += text.substr(last.end);
 }
 
 std::string append_options(std::string_view text, const std::vector<ParameterChange>& changes) {

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "plan/boot/initramfs.h"
 #include "plan/boot/modprobe_files.h"
 #include "plan/boot/setup_for_test.h"
@@ -50,6 +52,23 @@ TEST(modprobe_files, continued_lines_are_one_line) {
 TEST(modprobe_files, names_with_dashes_and_quoted_values) {
   EXPECT_EQ(edit_parameter("options ttm pages-limit=\"1 2\" x\n", set_limit),
             "options ttm pages_limit=9 x\n");
+}
+
+TEST(modprobe_files, a_quote_that_is_not_closed_ends_with_its_line) {
+  EXPECT_EQ(edit_parameter("options ttm a=1 pages_limit=\"5\noptions ttm foo=2\n", set_limit),
+            "options ttm a=1 pages_limit=9\noptions ttm foo=2\n");
+}
+
+TEST(modprobe_files, however_many_set_it_one_is_left) {
+  std::string line = "options ttm", lines;
+  for (int i = 0; i < 3000; ++i) {
+    line += " pages_limit=" + std::to_string(i);
+    lines += "options ttm pages_limit=" + std::to_string(i) + (i % 2 == 0 ? "\n" : " a=1\n");
+  }
+  EXPECT_EQ(edit_parameter(line + "\n", set_limit), "options ttm pages_limit=9\n");
+  const std::string edited = edit_parameter(lines, set_limit);
+  EXPECT_TRUE(edited.ends_with("options ttm a=1\noptions ttm pages_limit=9 a=1\n"));
+  EXPECT_EQ(std::count(edited.begin(), edited.end(), '\n'), 1500);
 }
 
 TEST(modprobe_files, the_last_of_several_keeps_it) {

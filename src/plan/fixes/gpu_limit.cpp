@@ -37,6 +37,7 @@ class Planner {
                                to_string(machine_.memory.total.missing())),
                    "headroom check --verbose"};
     }
+    if (!apu_->vram_total || !apu_->ladder.route) return unknown_route();
     HEADROOM_CHECK(choose());
     if (machine_.in_container())
       return host_only(machine_, parameters_, subject_.options, command_);
@@ -57,6 +58,17 @@ class Planner {
 
  private:
   bool size_was_given() const { return !subject_.options.size.empty(); }
+
+  // Without these two nobody can say which limit jobs get, nor what a change would bring.
+  Error unknown_route() const {
+    const std::string why = apu_->vram_total ? to_string(apu_->ladder.route.missing())
+                                             : to_string(apu_->vram_total.missing());
+    return {Errc::not_found,
+            fmt::format("expected to know whether jobs on {} get system memory or its carve-out "
+                        "(mem_info_vram_total of {}), found {}",
+                        apu_->name, apu_->pci, why),
+            "headroom check --verbose"};
+  }
 
   // The size, what it would bring, and whether it brings anything.
   Status choose() {
