@@ -40,6 +40,14 @@ FAMILIES = {
     "gpt2": (transformers.GPT2Config,
              dict(n_embd=16, n_inner=24, n_layer=2, n_head=4, n_positions=64, vocab_size=SHARED["vocab_size"], attn_pdrop=0,
                   embd_pdrop=0, resid_pdrop=0, bos_token_id=None, eos_token_id=None)),
+    # A width whose root is no whole number, an attention that is not scaled by its heads' size, and caps so low that they bend.
+    "gemma2": (transformers.Gemma2Config,
+               SHARED | dict(hidden_size=20, tie_word_embeddings=True, sliding_window=6, query_pre_attn_scalar=12,
+                             attn_logit_softcapping=1.5, final_logit_softcapping=10.0)),
+    "gemma2-uncapped": (transformers.Gemma2Config,
+                        SHARED | dict(attention_bias=True, sliding_window=6, attn_logit_softcapping=None,
+                                      final_logit_softcapping=None)),
+    "gemma": (transformers.GemmaConfig, SHARED | dict(hidden_size=20, tie_word_embeddings=True, hidden_act="gelu_pytorch_tanh")),
 }
 
 # The keys of a job's [optimizer] and what they mean in torch and transformers.
@@ -68,9 +76,10 @@ def make_model(family):
     kind, settings = FAMILIES[family]
     torch.manual_seed(5)
     model = transformers.AutoModelForCausalLM.from_config(kind(**settings), attn_implementation="eager")
+    norm = 0 if family.startswith("gemma") else 1  # Gemma's norms multiply by 1 + weight.
     with torch.no_grad():
         for name, weight in model.named_parameters():
-            weight.normal_(1 if name.endswith(("norm.weight", "ln_1.weight", "ln_2.weight", "ln_f.weight")) else 0, 0.2)
+            weight.normal_(norm if name.endswith(("norm.weight", "ln_1.weight", "ln_2.weight", "ln_f.weight")) else 0, 0.2)
     return model.float()
 
 
@@ -247,7 +256,10 @@ def compare(program, families):
                 # Phi-3's fused matrices are several parameters here. Of GPT-2's c_attn.bias a third, that of k, has a
                 # gradient of rounding alone, which Adafactor makes steps of: after 50 of them transformers in fp32 and
                 # in fp64 are 0.1 apart.
-                if family not in ("phi3", "gpt2") or name.startswith("sgd"):
+                # Of Gemma's tiny models noise of 1e-7 in the first weights grows to 1e-4 and more within 50 steps of most of
+                # these, transformers beside itself; of two it does not.
+                calm = name in ("sgd momentum", "adafactor warmup") or not family.startswith("gemma")
+                if calm and (family not in ("phi3", "gpt2") or name.startswith("sgd")):
                     found[name] = compare_optimizer(program, folder, samples, name)
         for run, differences in found.items():
             good = differences.get("losses", 0) <= LOSS_TOLERANCE and max(

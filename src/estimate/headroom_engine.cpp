@@ -32,7 +32,8 @@ class HeadroomStep {
         width_(model.hidden),
         parameters_(tape, job, model, part),
         ops_(tape, job, model, work),
-        turns_heads_(!model.is_gpt2()) {
+        turns_heads_(!model.is_gpt2()),
+        scales_embedding_(model.gemma) {
     const Meta table{{job.batch.sequence, model.head_dim / 2}, element_of(job.compute.dtype)};
     if (turns_heads_) {
       cos_ = tape.empty("rotary.cos", table, Component::other);
@@ -120,6 +121,7 @@ class HeadroomStep {
     }
     for (Parameter* table : {parameters_.embedding, parameters_.positions}) {
       if (table == nullptr || !table->trainable) continue;
+      if (scales_embedding_) ops_.work(Operation::add, grad.elements());  // In place.
       if (!table->grad.defined())
         table->grad = tape_.empty("embedding.grad", table->value, Component::gradients);
       ops_.work(table == parameters_.embedding ? Operation::embed_backward : Operation::add,
@@ -204,7 +206,8 @@ class HeadroomStep {
     const Tensor& table = parameters_.embedding->value;
     Tensor hidden = tape_.empty("embedded", {{rows, table.shape[1]}, table.element});
     ops_.work(Operation::embed, hidden.elements());
-    if (parameters_.positions != nullptr) ops_.work(Operation::add, hidden.elements());
+    if (parameters_.positions != nullptr || scales_embedding_)
+      ops_.work(Operation::add, hidden.elements());
     return hidden;
   }
 
@@ -237,6 +240,7 @@ class HeadroomStep {
   ours::Parameters parameters_;
   ours::Ops ops_;
   bool turns_heads_;
+  bool scales_embedding_;
   Tensor cos_, sin_;
   std::vector<Keep> keeps_;
   std::vector<Tensor> states_;

@@ -45,6 +45,25 @@ void LayerRun::normalise_heads_backward(Parameter* weight, Tensor& raw, Tensor& 
   raw = rstd = {};
 }
 
+void LayerRun::normalise_out(const Norm& norm, bool kept, Tensor& x, Tensor& raw, Tensor& stats) {
+  if (norm.weight == nullptr) return;
+  NormResult normed = ops_.normalise(x, norm);
+  if (kept) {
+    raw = std::move(x);
+    stats = std::move(normed.stats);
+  }
+  x = std::move(normed.out);
+}
+
+Tensor LayerRun::normalise_out_backward(const Norm& norm, const Tensor& grad, Tensor& raw,
+                                        Tensor& stats) {
+  if (norm.weight == nullptr) return {};
+  Tensor out_grad = ops_.clone(grad);
+  ops_.normalise_backward(raw, norm);
+  raw = stats = {};
+  return out_grad;
+}
+
 Tensor LayerRun::attention_half(const Tensor& x) {
   saved_.norm1 = ops_.normalise(x, layer_.input_norm);
   (layer_.has_one_qkv() ? saved_.qkv.all : saved_.qkv.q) = project(Target::q, saved_.norm1.out);
@@ -70,26 +89,35 @@ Tensor LayerRun::attention_half(const Tensor& x) {
     saved_.attention = {};
     forget({Target::q, Target::k, Target::v, Target::o});
   }
+  normalise_out(layer_.attention_out_norm, attention_runs_back_, h, saved_.attention_out,
+                saved_.attention_out_stats);
   ops_.work(Operation::add, h.elements());  // x, in place.
   return h;
 }
 
+Tensor LayerRun::activation() {
+  if (!layer_.is_gated()) return ops_.gelu(saved_.up);
+  return layer_.gelu_gate ? ops_.geglu(saved_.gate) : ops_.swiglu(saved_.gate);
+}
+
 Tensor LayerRun::mlp_half(const Tensor& h) {
-  saved_.norm2 = ops_.normalise(h, layer_.post_attention_norm);
+  saved_.norm2 = ops_.normalise(h, layer_.mlp_norm);
   if (layer_.is_gated()) saved_.gate = project(Target::gate, saved_.norm2.out);
   saved_.up = project(Target::up, saved_.norm2.out);
   if (!keep_.anything) saved_.norm2 = {};
   if (!layer_.any_trains({Target::gate, Target::up})) saved_.norm2.out = {};
-  saved_.act = layer_.is_gated() ? ops_.swiglu(saved_.gate) : ops_.gelu(saved_.up);
+  saved_.act = activation();
   if (!keep_.anything) saved_.gate = saved_.up = {};
   Tensor out = project(Target::down, saved_.act);
   if (!keep_.anything || !layer_[Target::down].trains()) saved_.act = {};
   if (!keep_.anything) forget({Target::gate, Target::up, Target::down});
+  normalise_out(layer_.mlp_out_norm, keep_.anything, out, saved_.mlp_out, saved_.mlp_out_stats);
   ops_.work(Operation::add, out.elements());  // h, in place.
   return out;
 }
 
 Tensor LayerRun::activation_backward(Tensor& grad) {
+  if (layer_.is_gated() && layer_.gelu_gate) return ops_.geglu_backward(saved_.gate);
   if (layer_.is_gated()) return ops_.swiglu_backward(saved_.gate);
   ops_.gelu_backward(saved_.up);
   return std::move(grad);
@@ -97,12 +125,15 @@ Tensor LayerRun::activation_backward(Tensor& grad) {
 
 void LayerRun::mlp_half_backward(const Tensor& grad) {
   Tensor gate_grad;
+  Tensor half_grad =
+      normalise_out_backward(layer_.mlp_out_norm, grad, saved_.mlp_out, saved_.mlp_out_stats);
   project_backward(Target::down, grad, saved_.act, &gate_grad);
+  half_grad = {};
   saved_.act = {};
   Tensor up_grad = activation_backward(gate_grad);
   saved_.gate = saved_.up = {};
   Tensor norm_grad;
-  const bool wanted = attention_runs_back_ || layer_.post_attention_norm.weight->trainable;
+  const bool wanted = attention_runs_back_ || layer_.mlp_norm.weight->trainable;
   if (layer_.is_gated())
     project_backward(Target::gate, gate_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
   gate_grad = {};
@@ -110,7 +141,7 @@ void LayerRun::mlp_half_backward(const Tensor& grad) {
   up_grad = {};
   saved_.norm2.out = {};
   if (!wanted) return;
-  ops_.normalise_backward(saved_.h, layer_.post_attention_norm);
+  ops_.normalise_backward(saved_.h, layer_.mlp_norm);
   if (attention_runs_back_) ops_.work(Operation::add, grad.elements());
   saved_.norm2.stats = {};
   saved_.h = {};
@@ -118,7 +149,10 @@ void LayerRun::mlp_half_backward(const Tensor& grad) {
 
 void LayerRun::attention_half_backward(const Tensor& grad) {
   Tensor out_grad;
+  Tensor half_grad = normalise_out_backward(layer_.attention_out_norm, grad, saved_.attention_out,
+                                            saved_.attention_out_stats);
   project_backward(Target::o, grad, saved_.attention.out, &out_grad);
+  half_grad = {};
   Qkv grads = ops_.attention_backward(saved_.qkv, layer_.window);
   out_grad = {};
   saved_.qkv = {};

@@ -19,6 +19,8 @@ struct LayerSaved {
   Tensor q_rstd, k_rstd;
   Qkv qkv;
   AttentionResult attention;
+  Tensor attention_out, mlp_out;  // In front of the norms of what the halves give.
+  Tensor attention_out_stats, mlp_out_stats;
   Tensor gate, up, act;
   std::array<LinearSaved, projection_count> projections;
 
@@ -52,7 +54,12 @@ class LayerRun {
   // x becomes its norm by heads; what it was is kept for the backward pass.
   void normalise_heads(const Parameter* weight, Tensor& x, Tensor& raw, Tensor& rstd);
   void normalise_heads_backward(Parameter* weight, Tensor& raw, Tensor& rstd);
+  // x becomes its norm, where there is one; what it was is kept for the backward pass.
+  void normalise_out(const Norm& norm, bool kept, Tensor& x, Tensor& raw, Tensor& stats);
+  // Of what the half gave: undefined where it is the running gradient itself.
+  Tensor normalise_out_backward(const Norm& norm, const Tensor& grad, Tensor& raw, Tensor& stats);
   Tensor attention_half(const Tensor& x);
+  Tensor activation();
   Tensor mlp_half(const Tensor& h);
   // Takes d act, which becomes d gate where there is a gate, and else what is returned: d up.
   Tensor activation_backward(Tensor& grad);

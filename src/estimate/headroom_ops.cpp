@@ -66,6 +66,7 @@ Tensor Ops::widened(Name name, const Shape& shape) const {
 NormResult Ops::rms_norm(const Tensor& x, std::uint64_t width) const {
   const std::uint64_t rows = x.elements() / width;
   NormResult result{tape_.empty("norm", x), tape_.empty("norm.rstd", {{rows, 1}, Element::fp32})};
+  const Tensor factor = model_.gemma ? temporary("norm.factor", {width}) : Tensor{};
   const Tensor block = widened("norm.block", {rows_per_block(rows, width), width});
   work(Operation::norm, x.elements());
   return result;
@@ -75,12 +76,16 @@ void Ops::rms_norm_backward(const Tensor& x, Parameter& weight) const {
   const std::uint64_t width = weight.value.elements();
   work(Operation::norm_backward, x.elements());
   const Shape block = {rows_per_block(x.elements() / width, width), width};
-  const Tensor scale = widened("norm.scale", {width});
+  const Tensor scale =
+      model_.gemma ? temporary("norm.scale", {width}) : widened("norm.scale", {width});
   Tensor weight_grad;
   if (weight.trainable) weight_grad = temporary("norm.weight_grad", {width});
   {
-    const Tensor wide_x = widened("norm.x", block);
-    const Tensor normed = widened("norm.normed", block);
+    Tensor normed;
+    {
+      const Tensor wide_x = widened("norm.x", block);
+      normed = widened("norm.normed", block);
+    }
     const Tensor wide_grad = widened("norm.grad", block);
     const Tensor product = widened("norm.product", block);
     const Tensor mean = widened("norm.mean", {block[0]});
@@ -147,6 +152,21 @@ Tensor Ops::swiglu(const Tensor& gate) const {
 Tensor Ops::swiglu_backward(const Tensor& gate) const {
   work(Operation::swiglu_backward, gate.elements());
   return tape_.empty("up.grad", gate, Component::workspace);
+}
+
+Tensor Ops::geglu(const Tensor& gate) const {
+  return swiglu(gate);
+}
+
+Tensor Ops::geglu_backward(const Tensor& gate) const {
+  Tensor up_grad = swiglu_backward(gate);
+  const Tensor moved = narrow_ ? temporary("gelu.grad", gate.shape, element_) : Tensor{};
+  return up_grad;
+}
+
+Tensor Ops::clone(const Tensor& grad) const {
+  work(Operation::add, grad.elements());
+  return tape_.empty("half.grad", grad, Component::workspace);
 }
 
 Tensor Ops::gelu(const Tensor& x) const {
@@ -254,8 +274,17 @@ void Ops::work_attention(Operation efficient, std::uint64_t length, std::uint64_
   const bool forward = efficient == Operation::attention_forward;
   const Operation kept = forward ? Operation::math_forward : Operation::math_backward;
   const double parts = static_cast<double>(length) / static_cast<double>(seen);
-  add_work({math ? kept : efficient, job_.compute.dtype, {seen, model_.head_dim, 1}},
-           parts * static_cast<double>(*job_.batch.micro * model_.heads));
+  const double heads = parts * static_cast<double>(*job_.batch.micro * model_.heads);
+  add_work({math ? kept : efficient, job_.compute.dtype, {seen, model_.head_dim, 1}}, heads);
+  if (model_.score_cap == 0) return;
+  // A cap is an exponential for each score that is seen, as gelu is; `math` goes back with one more
+  // product.
+  add_work(
+      {Operation::gelu, job_.compute.dtype, {std::max<std::uint64_t>(1, seen * seen / 2), 1, 1}},
+      heads);
+  if (math && !forward)
+    add_work({Operation::product_forward, job_.compute.dtype, {seen, model_.head_dim, seen}},
+             heads);
 }
 
 AttentionResult Ops::attention(const Qkv& in, std::uint64_t window) const {
@@ -326,6 +355,9 @@ void Ops::cross_entropy(const Tensor& logits) const {
   work(Operation::cross_entropy, logits.elements());
   const std::uint64_t rows = rows_per_block(logits.shape[0], logits.shape[1]);
   const Tensor block = widened("logits.block", {rows, logits.shape[1]});
+  const bool capped = model_.logit_cap > 0;
+  const Tensor slopes = capped ? temporary("logits.slopes", {rows, logits.shape[1]}) : Tensor{};
+  if (capped) work(Operation::gelu, logits.elements());
   const Tensor losses = temporary("loss.rows", {rows}, Element::int64);  // fp64, which is as wide.
 }
 

@@ -47,6 +47,10 @@ class Ops {
   void rotary(const Tensor& x) const;  // In place; its backward is the same.
   Tensor swiglu(const Tensor& gate) const;
   Tensor swiglu_backward(const Tensor& gate) const;  // d up; d gate takes the place of d act.
+  // Gemma's; their time is taken to be swiglu's.
+  Tensor geglu(const Tensor& gate) const;
+  Tensor geglu_backward(const Tensor& gate) const;  // As swiglu_backward.
+  Tensor clone(const Tensor& grad) const;
   Tensor gelu(const Tensor& x) const;
   void gelu_backward(const Tensor& x) const;  // In place.
   Tensor linear(const Linear& layer, const Tensor& x, LinearSaved& saved) const;

@@ -39,7 +39,14 @@ class Builder {
     add_projection(layer, Target::up, i, h, model_.mlp_bias);
     add_projection(layer, Target::down, h, i, model_.mlp_bias);
     layer.input_norm = add_norm("input_layernorm");
-    layer.post_attention_norm = add_norm("post_attention_layernorm");
+    layer.gelu_gate = model_.gemma;
+    if (!model_.norms_around) {
+      layer.mlp_norm = add_norm("post_attention_layernorm");
+      return;
+    }
+    layer.attention_out_norm = add_norm("post_attention_layernorm");
+    layer.mlp_norm = add_norm("pre_feedforward_layernorm");
+    layer.mlp_out_norm = add_norm("post_feedforward_layernorm");
   }
 
   void add_gpt2_layer(std::uint64_t index) {
@@ -49,7 +56,7 @@ class Builder {
     layer.input_norm = add_norm("ln_1");
     add_projection(layer, Target::q, model_.query_size() + 2 * model_.kv_size(), h, true);
     add_projection(layer, Target::o, h, model_.query_size(), true);
-    layer.post_attention_norm = add_norm("ln_2");
+    layer.mlp_norm = add_norm("ln_2");
     add_projection(layer, Target::up, model_.intermediate, h, true);
     add_projection(layer, Target::down, h, model_.intermediate, true);
   }
@@ -105,8 +112,7 @@ bool Layer::attention_trains() const {
 }
 
 bool Layer::mlp_trains() const {
-  return post_attention_norm.weight->trainable ||
-         any_trains({Target::gate, Target::up, Target::down});
+  return mlp_norm.weight->trainable || any_trains({Target::gate, Target::up, Target::down});
 }
 
 Parameters::Parameters(Tape& tape, const Job& job, const ModelConfig& model,

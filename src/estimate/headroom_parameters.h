@@ -45,10 +45,13 @@ struct Norm {
 
 struct Layer {
   Norm input_norm;
-  Norm post_attention_norm;
+  Norm mlp_norm;
+  Norm attention_out_norm;  // Null where what o gives is not normalised, as mlp_out_norm.
+  Norm mlp_out_norm;
   Parameter* q_norm = nullptr;  // Null where heads are not normalised, as k_norm.
   Parameter* k_norm = nullptr;
   std::array<Linear, projection_count> projections;
+  bool gelu_gate = false;
   std::uint64_t window = 0;  // Keys that a query sees; 0: all before it.
 
   const Linear& operator[](Target t) const { return projections[static_cast<std::size_t>(t)]; }

@@ -3,11 +3,19 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/document.h"
+#include "estimate/models/config_reader.h"
 
 namespace headroom::estimate {
 
 namespace {
+
+// Of transformers' Gemma2Config, where a config.json leaves them out.
+constexpr double gemma2_query_scalar = 256;
+constexpr double gemma2_score_cap = 50;
+constexpr double gemma2_logit_cap = 30;
 
 // The count of transformers' modeling_gpt2.py.
 std::uint64_t count_gpt2(const ModelConfig& model) {
@@ -22,12 +30,13 @@ std::uint64_t count_gpt2(const ModelConfig& model) {
 }  // namespace
 
 // The count of transformers' modeling_llama.py and its relatives: L(2HQ + 2HK + 3HI + 2H) + H + the
-// embedding, once or twice, and the biases.
+// embedding, once or twice, and the biases; 4H in Gemma 2.
 std::uint64_t ModelConfig::parameters() const {
   if (is_gpt2()) return count_gpt2(*this);
   const std::uint64_t q = query_size();
   const std::uint64_t k = kv_size();
-  std::uint64_t layer = 2 * hidden * q + 2 * hidden * k + 3 * hidden * intermediate + 2 * hidden;
+  std::uint64_t layer =
+      2 * hidden * q + 2 * hidden * k + 3 * hidden * intermediate + (norms_around ? 4 : 2) * hidden;
   if (qkv_bias) layer += q + 2 * k;
   if (o_bias) layer += hidden;
   if (mlp_bias) layer += 2 * intermediate + hidden;
@@ -38,11 +47,13 @@ std::uint64_t ModelConfig::parameters() const {
 Result<ModelConfig> decoder_config(const Architecture& architecture) {
   const std::string& family = architecture.family;
   const bool known = family == "llama" || family == "mistral" || family == "qwen2" ||
-                     family == "qwen3" || family == "phi3" || family == "gpt2";
+                     family == "qwen3" || family == "phi3" || family == "gemma" ||
+                     family == "gemma2" || family == "gpt2";
   if (!known || architecture.stacks.size() != 1) {
     return Error{
         Errc::unsupported,
-        fmt::format("model_type: expected llama, mistral, qwen2, qwen3, phi3 or gpt2, found \"{}\"",
+        fmt::format("model_type: expected llama, mistral, qwen2, qwen3, phi3, gemma, gemma2 or "
+                    "gpt2, found \"{}\"",
                     family),
         "headroom-train has the layers of these; other models are planned for [engine] "
         "kind = \"transformers\""};
@@ -73,10 +84,42 @@ Result<ModelConfig> decoder_config(const Architecture& architecture) {
   if (family == "gpt2") config.position_rows = stack.position_rows;
   config.fused = stack.attention.fused_qkv && !config.is_gpt2();
   config.windows = stack.windows;
+  config.gemma = stack.norm.unit_offset;
+  config.norms_around = stack.placement == NormPlacement::around;
+  if (family == "gemma2") config.query_scalar = gemma2_query_scalar;
+  if (stack.attention.soft_cap) config.score_cap = gemma2_score_cap;
+  if (architecture.head.soft_cap) config.logit_cap = gemma2_logit_cap;
   return config;
 }
 
 namespace {
+
+// `value` becomes what the key says, and 0 where it says null; an absent key leaves it.
+Status read_number(const Json& config, const char* key, bool may_be_null, double& value) {
+  const auto found = config.find(key);
+  if (found == config.end()) return Done{};
+  if (found->is_null() && may_be_null) {
+    value = 0;
+    return Done{};
+  }
+  const double number = found->is_number() ? found->get<double>() : 0;
+  if (!(number > 0) || !std::isfinite(number))
+    return Error{Errc::invalid,
+                 fmt::format("config.json, {}: expected a number above 0{}, found {}", key,
+                             may_be_null ? " or null" : "", shown(&*found)),
+                 take_the_original};
+  value = number;
+  return Done{};
+}
+
+void as_gemma(const ModelConfig& config, Stack& stack) {
+  stack.norm.unit_offset = stack.input.scaled = true;
+  stack.mlp.activation = Activation::gelu_tanh;
+  stack.attention.soft_cap = config.score_cap > 0;
+  if (!config.norms_around) return;
+  stack.placement = NormPlacement::around;
+  stack.names.second_norm = "pre_feedforward_layernorm";
+}
 
 void as_gpt2(const ModelConfig& config, Stack& stack) {
   stack.positions = Positions::learned;
@@ -107,17 +150,28 @@ Architecture architecture_of(const ModelConfig& config) {
   stack.attention.fused_qkv = stack.mlp.fused_gate_up = config.fused;
   stack.windows = config.windows;
   if (config.is_gpt2()) as_gpt2(config, stack);
+  if (config.gemma) as_gemma(config, stack);
   Architecture architecture;
   architecture.family = config.family;
   architecture.stacks.push_back(stack);
   architecture.vocabulary = config.vocabulary;
   architecture.head.tied = config.tied;
+  architecture.head.soft_cap = config.logit_cap > 0;
   return architecture;
+}
+
+Status read_numbers(const Json& config, ModelConfig& model) {
+  if (model.family != "gemma2") return Done{};
+  HEADROOM_CHECK(read_number(config, "query_pre_attn_scalar", false, model.query_scalar));
+  HEADROOM_CHECK(read_number(config, "attn_logit_softcapping", true, model.score_cap));
+  return read_number(config, "final_logit_softcapping", true, model.logit_cap);
 }
 
 Result<ModelConfig> parse_model_config(const Json& config) {
   HEADROOM_TRY(const Architecture architecture, parse_architecture(config));
-  return decoder_config(architecture);
+  HEADROOM_TRY(ModelConfig model, decoder_config(architecture));
+  HEADROOM_CHECK(read_numbers(config, model));
+  return model;
 }
 
 }  // namespace headroom::estimate

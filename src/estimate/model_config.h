@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shape of a decoder as headroom-train runs it: Llama, Mistral, Qwen2, Qwen3, Phi-3 and GPT-2
-// (field names as in transformers' LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config and
-// Phi3Config; GPT2Config has n_embd, n_inner, n_layer, n_head).
+// The shape of a decoder as headroom-train runs it: Llama, Mistral, Qwen2, Qwen3, Phi-3, Gemma,
+// Gemma 2 and GPT-2 (field names as in transformers' LlamaConfig, MistralConfig, Qwen2Config,
+// Qwen3Config, Phi3Config, GemmaConfig and Gemma2Config; GPT2Config has n_embd, n_inner, n_layer,
+// n_head).
 // What is planned for other engines is an Architecture (models/architecture.h).
 #pragma once
 
@@ -16,8 +17,9 @@
 namespace headroom::estimate {
 
 struct ModelConfig {
-  std::string family;        // model_type: "llama", "mistral", "qwen2", "qwen3", "phi3", "gpt2".
-  std::uint64_t hidden = 0;  // hidden_size
+  // model_type: "llama", "mistral", "qwen2", "qwen3", "phi3", "gemma", "gemma2", "gpt2".
+  std::string family;
+  std::uint64_t hidden = 0;        // hidden_size
   std::uint64_t intermediate = 0;  // intermediate_size
   std::uint64_t layers = 0;        // num_hidden_layers
   std::uint64_t heads = 0;         // num_attention_heads
@@ -36,6 +38,14 @@ struct ModelConfig {
   std::vector<std::uint64_t> windows = {};
   // n_positions in gpt2: rows of a table of learned positions; 0: rotary.
   std::uint64_t position_rows = 0;
+  // Gemma's layer in place of Llama's: norms multiply by 1 + weight, the embedding's rows are
+  // multiplied by √hidden, and the gate goes through gelu_pytorch_tanh.
+  bool gemma = false;
+  bool norms_around = false;  // Gemma 2: what o and down give is normalised before it is added.
+  // Gemma 2: query_pre_attn_scalar, by whose root scores are divided; 0: by that of head_dim.
+  double query_scalar = 0;
+  double score_cap = 0;  // attn_logit_softcapping; 0: none
+  double logit_cap = 0;  // final_logit_softcapping; 0: none
 
   // GPT-2's layer in place of Llama's: LayerNorm with a bias, one projection for q, k and v, an MLP
   // without a gate (gelu_new), every bias, and matrices that are stored [in, out].
@@ -48,10 +58,16 @@ struct ModelConfig {
 
 // The decoder of an architecture, if headroom-train has its layers; else what it found and what it
 // can do.
+// Numbers that change no size, query_scalar and the caps, are those of the family's class.
 Result<ModelConfig> decoder_config(const Architecture& architecture);
 Architecture architecture_of(const ModelConfig& config);
 
-// parse_architecture, then decoder_config.
+// Reads from config.json the numbers that an Architecture has not: query_pre_attn_scalar,
+// attn_logit_softcapping and final_logit_softcapping of Gemma 2; of other families, nothing. Fails
+// on one that is not a number above 0, naming the key.
+Status read_numbers(const Json& config, ModelConfig& model);
+
+// parse_architecture, then decoder_config and read_numbers.
 Result<ModelConfig> parse_model_config(const Json& config);
 
 }  // namespace headroom::estimate

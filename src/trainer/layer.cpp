@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "trainer/ops/geglu.h"
 #include "trainer/ops/gelu.h"
 #include "trainer/ops/swiglu.h"
 #include "trainer/torch_memory.h"
@@ -97,6 +98,25 @@ void normalise_heads_backward(at::Tensor& grad, Parameter* weight, HeadNormSaved
   saved = {};
 }
 
+// Normalises what a half of the layer gives, where the model does that.
+void normalise_out(at::Tensor& x, const ops::Norm& norm, const Pass& pass, bool kept,
+                   OutNormSaved& saved) {
+  if (!norm.exists()) return;
+  ops::NormResult normed = ops::normalise(x, norm, pass.norm_eps);
+  if (kept) saved = {std::move(x), std::move(normed.stats)};
+  x = std::move(normed.out);
+}
+
+// d loss / d what the norm was given: `grad` itself where there is none.
+at::Tensor normalise_out_backward(const at::Tensor& grad, const ops::Norm& norm,
+                                  OutNormSaved& saved) {
+  if (!norm.exists()) return grad;
+  at::Tensor out_grad = grad.clone();
+  ops::normalise_backward_(out_grad, saved.x, saved.stats, norm);
+  saved = {};
+  return out_grad;
+}
+
 // Whether the half's backward runs at all.
 bool attention_backward_runs(const Layer& layer, Keep keep) {
   return keep.anything && (keep.input_gradient || layer.attention_trains());
@@ -126,18 +146,24 @@ at::Tensor attention_half(const Layer& layer, const at::Tensor& x, const Pass& p
     saved.attention.out.reset();
     forget(saved, {Target::q, Target::k, Target::v, Target::o});
   }
+  normalise_out(h, layer.attention_out_norm, pass, kept, saved.attention_out);
   return h.add_(x);
+}
+
+at::Tensor activation(const Layer& layer, const LayerSaved& saved) {
+  if (!layer.is_gated()) return ops::gelu(saved.up);
+  return layer.gelu_gate ? ops::geglu(saved.gate, saved.up) : ops::swiglu(saved.gate, saved.up);
 }
 
 at::Tensor mlp_half(const Layer& layer, const at::Tensor& h, const Pass& pass, Keep keep,
                     LayerSaved& saved) {
-  saved.norm2 = ops::normalise(h, layer.post_attention_norm, pass.norm_eps);
+  saved.norm2 = ops::normalise(h, layer.mlp_norm, pass.norm_eps);
   if (layer.is_gated()) saved.gate = project(layer, Target::gate, saved.norm2.out, pass, saved);
   saved.up = project(layer, Target::up, saved.norm2.out, pass, saved);
   if (!keep.anything) saved.norm2.stats.reset();
   if (!keep.anything || !any_trains(layer, {Target::gate, Target::up})) saved.norm2.out.reset();
 
-  saved.act = layer.is_gated() ? ops::swiglu(saved.gate, saved.up) : ops::gelu(saved.up);
+  saved.act = activation(layer, saved);
   if (!keep.anything) {
     saved.gate.reset();
     saved.up.reset();
@@ -145,11 +171,13 @@ at::Tensor mlp_half(const Layer& layer, const at::Tensor& h, const Pass& pass, K
   at::Tensor out = project(layer, Target::down, saved.act, pass, saved);
   if (!keep.anything || !layer[Target::down].trains()) saved.act.reset();
   if (!keep.anything) forget(saved, {Target::gate, Target::up, Target::down});
+  normalise_out(out, layer.mlp_out_norm, pass, keep.anything, saved.mlp_out);
   return out.add_(h);
 }
 
 // Of what the down projection is given, `grad`: returns d up. `grad` becomes d gate, or is taken.
 at::Tensor activation_backward(const Layer& layer, const LayerSaved& saved, at::Tensor& grad) {
+  if (layer.is_gated() && layer.gelu_gate) return ops::geglu_backward_(grad, saved.gate, saved.up);
   if (layer.is_gated()) return ops::swiglu_backward_(grad, saved.gate, saved.up);
   ops::gelu_backward_(grad, saved.up);
   return std::exchange(grad, {});
@@ -158,14 +186,16 @@ at::Tensor activation_backward(const Layer& layer, const LayerSaved& saved, at::
 // `through`: whether anything in front of the half asks for the gradient of h.
 void mlp_half_backward(const Layer& layer, bool through, LayerSaved& saved, at::Tensor& grad) {
   at::Tensor gate_grad;  // d act, until activation_backward() turns it into d gate, or takes it.
-  project_backward(layer, Target::down, saved, grad, {&saved.act, &gate_grad});
+  at::Tensor half_grad = normalise_out_backward(grad, layer.mlp_out_norm, saved.mlp_out);
+  project_backward(layer, Target::down, saved, half_grad, {&saved.act, &gate_grad});
+  half_grad.reset();
   saved.act.reset();
   at::Tensor up_grad = activation_backward(layer, saved, gate_grad);
   saved.gate.reset();
   saved.up.reset();
 
   at::Tensor norm_grad;
-  at::Tensor* target = through || layer.post_attention_norm.trains() ? &norm_grad : nullptr;
+  at::Tensor* target = through || layer.mlp_norm.trains() ? &norm_grad : nullptr;
   if (layer.is_gated()) {
     project_backward(layer, Target::gate, saved, gate_grad, {&saved.norm2.out, target});
     gate_grad.reset();
@@ -174,7 +204,7 @@ void mlp_half_backward(const Layer& layer, bool through, LayerSaved& saved, at::
   up_grad.reset();
   saved.norm2.out.reset();
   if (target == nullptr) return;
-  ops::normalise_backward_(norm_grad, saved.h, saved.norm2.stats, layer.post_attention_norm);
+  ops::normalise_backward_(norm_grad, saved.h, saved.norm2.stats, layer.mlp_norm);
   saved.norm2.stats.reset();
   saved.h.reset();
   if (through) grad.add_(norm_grad);
@@ -183,7 +213,10 @@ void mlp_half_backward(const Layer& layer, bool through, LayerSaved& saved, at::
 void attention_half_backward(const Layer& layer, const Pass& pass, bool input_gradient,
                              LayerSaved& saved, at::Tensor& grad) {
   at::Tensor out_grad;
-  project_backward(layer, Target::o, saved, grad, {&saved.attention.out, &out_grad});
+  at::Tensor half_grad =
+      normalise_out_backward(grad, layer.attention_out_norm, saved.attention_out);
+  project_backward(layer, Target::o, saved, half_grad, {&saved.attention.out, &out_grad});
+  half_grad.reset();
   ops::Qkv grads = attend_backward(out_grad, saved, pass);
   out_grad.reset();
   saved.qkv = {};
@@ -212,8 +245,7 @@ bool Layer::attention_trains() const {
 }
 
 bool Layer::mlp_trains() const {
-  return post_attention_norm.trains() ||
-         any_trains(*this, {Target::gate, Target::up, Target::down});
+  return mlp_norm.trains() || any_trains(*this, {Target::gate, Target::up, Target::down});
 }
 
 at::Tensor forward(const Layer& layer, const at::Tensor& x, const Pass& pass, Keep keep,

@@ -7,6 +7,8 @@
 //         (Qwen3: rotary(rms_norm(q(n1)), rms_norm(k(n1))), each head by itself)
 //   out = h + down(swiglu(gate(n2), up(n2)))                n2 = rms_norm(h)
 //
+// Gemma: geglu in place of swiglu. Gemma 2: what o and down give is normalised before it is added.
+//
 // GPT-2: q, k and v are columns of one projection, which stands in the place of q; there is no
 // rotary; norms are LayerNorm; out = h + down(gelu(up(n2))).
 #pragma once
@@ -30,9 +32,12 @@ inline constexpr std::size_t projection_count = 7;
 
 struct Layer {
   ops::Norm input_norm;
-  ops::Norm post_attention_norm;
-  Parameter* q_norm = nullptr;  // [head_dim]; null where heads are not normalised, as k_norm.
+  ops::Norm mlp_norm;            // Of h: post_attention_layernorm; in Gemma 2 pre_feedforward_….
+  ops::Norm attention_out_norm;  // Gemma 2: post_attention_layernorm.
+  ops::Norm mlp_out_norm;        // Gemma 2: post_feedforward_layernorm.
+  Parameter* q_norm = nullptr;   // [head_dim]; null where heads are not normalised, as k_norm.
   Parameter* k_norm = nullptr;
+  bool gelu_gate = false;                                 // Gemma: geglu in place of swiglu.
   std::array<ops::Linear, projection_count> projections;  // Indexed by estimate::Target.
 
   ops::Linear& operator[](estimate::Target t) { return projections[static_cast<std::size_t>(t)]; }
@@ -60,6 +65,12 @@ struct HeadNormSaved {
   at::Tensor rstd;  // [N·heads, 1]
 };
 
+// What o or down gave, where that is normalised.
+struct OutNormSaved {
+  at::Tensor x;      // [N, H]
+  at::Tensor stats;  // As norm_result.h says.
+};
+
 // What forward leaves for backward. Rows are batch·sequence; what training does not need is
 // undefined.
 struct LayerSaved {
@@ -68,10 +79,11 @@ struct LayerSaved {
   HeadNormSaved q_norm, k_norm;    // where heads are normalised
   ops::Qkv qkv;                    // after rotary
   ops::AttentionResult attention;  // [N, heads·D] and logsumexp or probabilities
-  at::Tensor h;                    // [N, H]
-  ops::NormResult norm2;           // as norm1
-  at::Tensor gate, up;             // [N, I]; gate where there is one
-  at::Tensor act;                  // [N, I]
+  OutNormSaved attention_out, mlp_out;
+  at::Tensor h;           // [N, H]
+  ops::NormResult norm2;  // as norm1
+  at::Tensor gate, up;    // [N, I]; gate where there is one
+  at::Tensor act;         // [N, I]
   std::array<ops::LinearSaved, projection_count> projections;
 };
 

@@ -167,6 +167,7 @@ ops::Norm Model::add_norm(const std::string& name) {
   const std::int64_t hidden = signed_size(config_.hidden);
   ops::Norm norm{add(name + ".weight", {hidden})};
   if (config_.is_gpt2()) norm.bias = add(name + ".bias", {hidden});
+  norm.unit_offset = config_.gemma;
   return norm;
 }
 
@@ -205,8 +206,15 @@ void Model::add_layer(std::int64_t index) {
     layer.q_norm = add(prefix + "self_attn.q_norm.weight", {signed_size(config_.head_dim)});
     layer.k_norm = add(prefix + "self_attn.k_norm.weight", {signed_size(config_.head_dim)});
   }
+  layer.gelu_gate = config_.gemma;
   layer.input_norm = add_norm(prefix + "input_layernorm");
-  layer.post_attention_norm = add_norm(prefix + "post_attention_layernorm");
+  if (!config_.norms_around) {
+    layer.mlp_norm = add_norm(prefix + "post_attention_layernorm");
+    return;
+  }
+  layer.attention_out_norm = add_norm(prefix + "post_attention_layernorm");
+  layer.mlp_norm = add_norm(prefix + "pre_feedforward_layernorm");
+  layer.mlp_out_norm = add_norm(prefix + "post_feedforward_layernorm");
 }
 
 void Model::add_gpt2_layer(std::int64_t index) {
@@ -218,7 +226,7 @@ void Model::add_gpt2_layer(std::int64_t index) {
   };
   layer.input_norm = add_norm(prefix + "ln_1");
   add_both(Target::q, Target::o);
-  layer.post_attention_norm = add_norm(prefix + "ln_2");
+  layer.mlp_norm = add_norm(prefix + "ln_2");
   add_both(Target::up, Target::down);
 }
 
@@ -255,7 +263,7 @@ void Model::initialise_base(std::uint64_t seed) {
     ++next;
     const std::uint64_t use = parameter.is_copy ? 1 : next;  // The embedding is the first of all.
     if (is_norm_weight(parameter.name)) {
-      parameter.value.fill_(1);
+      parameter.value.fill_(config_.gemma ? 0 : 1);
     } else if (parameter.name.ends_with(".bias")) {
       parameter.value.zero_();
     } else {
@@ -344,7 +352,7 @@ std::uint64_t factored_numbers(const ModelConfig& config, const ModelOptions& op
     if (has_bias(config, target)) layer += static_cast<std::uint64_t>(out);
   }
   const std::uint64_t norm = numbers_of_norm(config);
-  layer += 2 * norm + (config.qk_norm ? 2 * config.head_dim : 0);
+  layer += (config.norms_around ? 4 : 2) * norm + (config.qk_norm ? 2 * config.head_dim : 0);
   const Outside outside = outside_of(config, part);
   return part.layers() * layer + outside.norms * norm +
          outside.positions * (config.position_rows + config.hidden) +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A decoder-only transformer of the Llama, Mistral, Qwen2, Qwen3, Phi-3 and GPT-2 families: its
-// parameters, named as in Hugging Face, and how they are wired into layers. What a step does with
-// them is in step.h.
+// A decoder-only transformer of the Llama, Mistral, Qwen2, Qwen3, Phi-3, Gemma, Gemma 2 and GPT-2
+// families: its parameters, named as in Hugging Face, and how they are wired into layers. What a
+// step does with them is in step.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -83,8 +83,9 @@ class Model {
   std::deque<Parameter>& trainable() { return options_.lora ? adapters_ : base_; }
 
   // As Hugging Face and PEFT begin: base weights N(0, 0.02²), those of the projections that write
-  // to the residual stream divided by √(2·layers), norms 1, biases 0; adapters A uniform in ±1/√in
-  // and B zero. The same seed gives the same values, however the model is split.
+  // to the residual stream divided by √(2·layers), norms 1 (Gemma's, to which 1 is added, 0),
+  // biases 0; adapters A uniform in ±1/√in and B zero. The same seed gives the same values, however
+  // the model is split.
   void initialise_base(std::uint64_t seed);
   void initialise_adapters(std::uint64_t seed);
 

@@ -269,6 +269,38 @@ TEST(Prediction, gpt2) {
   }
 }
 
+estimate::ModelConfig gemma2_config() {
+  estimate::ModelConfig config = small_config(true, false);
+  config.family = "gemma2";
+  config.gemma = config.norms_around = true;
+  config.windows = {64, 0, 64};
+  config.query_scalar = 24;
+  config.score_cap = 50;
+  config.logit_cap = 30;
+  return config;
+}
+
+TEST(Prediction, gemma2) {
+  for (const auto kind : {MethodKind::full, MethodKind::lora}) {
+    for (const auto attention : {Attention::efficient, Attention::math}) {
+      for (const auto dtype : {DType::fp32, DType::bf16}) {
+        for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+          Job job = base_job();
+          job.compute.dtype = dtype;
+          job.compute.attention = attention;
+          job.compute.checkpointing = checkpointing;
+          job.compute.loss = checkpointing == Checkpointing::none ? Loss::eager : Loss::chunked;
+          job.method.kind = kind;
+          job.batch.accumulate = 2;
+          expect_agreement(job, gemma2_config(),
+                           fmt::format("gemma2 {} {} {} {}", to_string(kind), to_string(attention),
+                                       to_string(dtype), to_string(checkpointing)));
+        }
+      }
+    }
+  }
+}
+
 TEST(Prediction, wide_model_and_long_sequence) {
   Job job = base_job();
   job.batch.micro = 2;
@@ -321,7 +353,8 @@ TEST(Prediction, stages_of_a_split_model) {
   gpt2.o_bias = gpt2.mlp_bias = true;
   gpt2.kv_heads = gpt2.heads;
   gpt2.position_rows = 320;
-  for (const auto& config : {small_config(false, true), small_config(true, false), gpt2}) {
+  for (const auto& config :
+       {small_config(false, true), small_config(true, false), gpt2, gemma2_config()}) {
     for (const auto kind : {MethodKind::full, MethodKind::lora}) {
       for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
         for (const std::uint64_t accumulate : {1U, 2U, 7U}) {

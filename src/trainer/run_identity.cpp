@@ -40,7 +40,7 @@ std::string list_windows(const std::vector<std::uint64_t>& windows) {
 void add_model(const estimate::ModelConfig& config, RunIdentity& identity) {
   const auto& [family, hidden, intermediate, layers, heads, kv_heads, head_dim, vocabulary, tied,
                qkv_bias, o_bias, mlp_bias, rms_norm_eps, rope_theta, qk_norm, fused, windows,
-               position_rows] = config;
+               position_rows, gemma, norms_around, query_scalar, score_cap, logit_cap] = config;
   identity.insert({{"model_type", family},
                    {"hidden_size", to_text(hidden)},
                    {"intermediate_size", to_text(intermediate)},
@@ -57,7 +57,10 @@ void add_model(const estimate::ModelConfig& config, RunIdentity& identity) {
                    {"rope_theta", to_text(rope_theta)},
                    {"norm of each head of q and k", to_text(qk_norm)},
                    {"sliding_window", list_windows(windows)},
-                   {"n_positions", to_text(position_rows)}});
+                   {"n_positions", to_text(position_rows)},
+                   {"query_pre_attn_scalar", to_text(query_scalar)},
+                   {"attn_logit_softcapping", to_text(score_cap)},
+                   {"final_logit_softcapping", to_text(logit_cap)}});
 }
 
 std::string list_targets(std::vector<estimate::Target> targets) {
@@ -152,7 +155,9 @@ std::string value_in(const RunIdentity& identity, const std::string& name) {
       {kind_of_optimizer, "adamw"},    {"optimizer.schedule", "constant"},
       {"optimizer.warmup_steps", "0"}, {"optimizer.max_grad_norm", "none"},
       {evaluation_checksum, "none"},   {"norm of each head of q and k", "false"},
-      {"sliding_window", "none"},      {"n_positions", "0"}};
+      {"sliding_window", "none"},      {"n_positions", "0"},
+      {"query_pre_attn_scalar", "0"},  {"attn_logit_softcapping", "0"},
+      {"final_logit_softcapping", "0"}};
   if (const auto found = identity.find(name); found != identity.end()) return found->second;
   const auto old = before.find(name);
   return old == before.end() ? "nothing" : old->second;

@@ -21,6 +21,8 @@ const char* architecture(const std::string& family) {
   if (family == "qwen2") return "Qwen2ForCausalLM";
   if (family == "qwen3") return "Qwen3ForCausalLM";
   if (family == "phi3") return "Phi3ForCausalLM";
+  if (family == "gemma") return "GemmaForCausalLM";
+  if (family == "gemma2") return "Gemma2ForCausalLM";
   if (family == "gpt2") return "GPT2LMHeadModel";
   if (family == "mistral") return "MistralForCausalLM";
   return "LlamaForCausalLM";

@@ -153,7 +153,8 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
   const Job& job = loaded.job;
   HEADROOM_CHECK(refuse_what_cannot_be_done(job));
   HEADROOM_CHECK(refuse_what_has_no_weights(job.model));
-  HEADROOM_TRY(const estimate::ModelConfig model, estimate::decoder_config(loaded.model));
+  HEADROOM_TRY(estimate::ModelConfig model, estimate::decoder_config(loaded.model));
+  HEADROOM_CHECK(estimate::read_numbers(loaded.config, model));
   HEADROOM_CHECK(check_supported(loaded.config, model));
   HEADROOM_CHECK(refuse_fused_targets(job, model));
   HEADROOM_CHECK(refuse_fused_moments(job, model));

@@ -128,6 +128,56 @@ TEST(SupportedConfig, gpt2_without_dropout_is_accepted_and_its_variants_are_refu
                         "0.1, which GPT-2 has without the key"));
 }
 
+Status check_gemma(const char* config, bool second) {
+  estimate::ModelConfig model;
+  model.gemma = true;
+  model.norms_around = second;
+  return check_supported(*parse_json(config), model);
+}
+
+TEST(SupportedConfig, gemma_has_one_activation_under_its_names) {
+  for (const bool second : {false, true}) {
+    for (const char* config :
+         {"{}", R"({"hidden_activation":"gelu_pytorch_tanh","use_bidirectional_attention":false})",
+          R"({"hidden_act":"gelu","hidden_activation":null,"use_bidirectional_attention":null})"})
+      EXPECT_TRUE(check_gemma(config, second)) << config;
+    for (const char* config :
+         {R"({"hidden_activation":"gelu"})", R"({"use_bidirectional_attention":true})",
+          R"({"attention_dropout":0.1})",
+          R"({"rope_parameters":{"rope_type":"linear","factor":2.0}})"})
+      EXPECT_FALSE(check_gemma(config, second)) << config;
+    EXPECT_EQ(check_gemma(R"({"hidden_act":"silu"})", second).has_value(), second);
+  }
+}
+
+// Of Gemma 2's class where the key is absent; null is none.
+TEST(SupportedConfig, gemma2_has_its_own_scale_and_caps) {
+  const std::string start =
+      R"({"model_type":"gemma2","hidden_size":32,"intermediate_size":64,"num_hidden_layers":2,)"
+      R"("num_attention_heads":4,"num_key_value_heads":2,"head_dim":8,"vocab_size":257)";
+  const auto parse = [&](const std::string& rest) {
+    return estimate::parse_model_config(*parse_json(start + rest + "}"));
+  };
+  const auto plain = parse("");
+  ASSERT_TRUE(plain) << plain.error().message;
+  EXPECT_TRUE(plain->gemma && plain->norms_around && plain->tied);
+  EXPECT_EQ(plain->windows, (std::vector<std::uint64_t>{4096, 0}));
+  EXPECT_EQ(plain->query_scalar, 256);
+  EXPECT_EQ(plain->score_cap, 50);
+  EXPECT_EQ(plain->logit_cap, 30);
+  const auto own = parse(R"(,"query_pre_attn_scalar":144,"attn_logit_softcapping":null,)"
+                         R"("final_logit_softcapping":7.5)");
+  ASSERT_TRUE(own) << own.error().message;
+  EXPECT_EQ(own->query_scalar, 144);
+  EXPECT_EQ(own->score_cap, 0);
+  EXPECT_EQ(own->logit_cap, 7.5);
+  for (const char* wrong : {R"(,"query_pre_attn_scalar":null)", R"(,"query_pre_attn_scalar":-1)",
+                            R"(,"attn_logit_softcapping":0)", R"(,"final_logit_softcapping":"x")"})
+    EXPECT_FALSE(parse(wrong)) << wrong;
+  EXPECT_THAT(parse(R"(,"attn_logit_softcapping":0)").error().message,
+              HasSubstr("attn_logit_softcapping: expected a number above 0 or null, found 0"));
+}
+
 Status check(const char* config) {
   estimate::ModelConfig model;
   model.rope_theta = 10000;

@@ -98,6 +98,10 @@ TEST(StageRun, gpt2_with_its_positions) {
   expect_parts_to_agree(testing::tiny_gpt2_config(), testing::fp64_options());
 }
 
+TEST(StageRun, gemma2_with_its_scaled_embedding) {
+  expect_parts_to_agree(testing::tiny_gemma2_config(), testing::fp64_options());
+}
+
 TEST(StageRun, a_copy_of_the_embedding_is_not_counted_twice) {
   const ModelOptions options = testing::fp64_options();
   estimate::ModelConfig config = testing::tiny_config();
@@ -123,7 +127,8 @@ TEST(StageRun, what_belongs_to_another_part_is_known_by_its_name) {
 
 TEST(StageRun, the_bytes_of_parts_are_those_that_they_allocate) {
   for (const bool tied : {false, true}) {
-    for (estimate::ModelConfig config : {testing::tiny_config(), testing::tiny_gpt2_config()}) {
+    for (estimate::ModelConfig config :
+         {testing::tiny_config(), testing::tiny_gpt2_config(), testing::tiny_gemma2_config()}) {
       config.tied = tied;
       ModelOptions options = testing::fp64_options();
       for (const StagePart part : {StagePart{0, 2, 0, 1}, StagePart{1, 2, 1, 3}}) {

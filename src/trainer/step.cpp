@@ -3,6 +3,7 @@
 
 #include <ATen/ATen.h>
 
+#include <cmath>
 #include <utility>
 
 #include "trainer/ops/loss.h"
@@ -26,7 +27,9 @@ Pass make_pass(const Model& model, const MicroBatch& batch, std::size_t layer,
                     .kv_heads = static_cast<std::int64_t>(config.kv_heads),
                     .head_dim = static_cast<std::int64_t>(config.head_dim),
                     .window =
-                        static_cast<std::int64_t>(config.window(model.part().first_layer + layer))},
+                        static_cast<std::int64_t>(config.window(model.part().first_layer + layer)),
+                    .query_scalar = config.query_scalar,
+                    .cap = config.score_cap},
           .rotary = model.rotary(),
           .norm_eps = config.rms_norm_eps,
           .attention = model.options().attention,
@@ -46,9 +49,20 @@ std::vector<Keep> plan_keeping(Model& model) {
   return keeps;
 }
 
+// What the embedding's rows are multiplied by: Gemma's √hidden, rounded to the type of the weights.
+double embedding_scale(const Model& model) {
+  if (!model.config().gemma) return 1;
+  const double root = std::sqrt(static_cast<double>(model.config().hidden));
+  if (model.options().dtype == at::kDouble) return root;
+  const auto narrow = static_cast<float>(root);
+  return model.options().dtype == at::kBFloat16 ? static_cast<float>(c10::BFloat16(narrow))
+                                                : narrow;
+}
+
 at::Tensor embed(Model& model, const MicroBatch& batch) {
   const TagScope scope(Component::activations);
   at::Tensor hidden = at::index_select(model.embedding().value, 0, batch.ids);
+  if (model.config().gemma) hidden.mul_(embedding_scale(model));
   if (const Parameter* positions = model.positions())
     hidden.view({batch.batch, batch.sequence, -1})
         .add_(positions->value.narrow(0, 0, batch.sequence));
@@ -80,7 +94,8 @@ ops::LossResult head_and_loss(Model& model, at::Tensor hidden, const at::Tensor&
   const TagScope scope(Component::activations);
   ops::NormResult normed = ops::normalise(hidden, model.final_norm(), model.config().rms_norm_eps);
   const auto loss = model.options().loss == Loss::chunked ? ops::chunked_loss : ops::eager_loss;
-  ops::LossResult result = loss({normed.out, targets, scale}, model.head());
+  ops::LossResult result =
+      loss({normed.out, targets, scale, model.config().logit_cap}, model.head());
   normed.out.reset();
   ops::normalise_backward_(result.dx, hidden, normed.stats, model.final_norm());
   return result;
@@ -135,6 +150,7 @@ at::Tensor StageRun::backward(at::Tensor received) {
     trainer::backward(model_.layers()[i], pass(i), keeps_[i], saved_[i], grad);
   }
   if (!model_.part().is_first()) return grad;
+  if (model_.config().gemma && model_.embedding().trainable) grad.mul_(embedding_scale(model_));
   if (model_.embedding().trainable) embedding_backward(model_.embedding(), batch_.ids, grad);
   if (Parameter* positions = model_.positions(); positions != nullptr && positions->trainable)
     positions_backward(*positions, batch_, grad);
@@ -161,7 +177,7 @@ at::Tensor forward_only(Model& model, const MicroBatch& batch, at::Tensor receiv
 double evaluate_head(Model& model, const MicroBatch& batch, at::Tensor hidden) {
   const at::Tensor normed = normalise_last(model, std::exchange(hidden, {}));
   const TagScope scope(Component::activations);
-  return ops::evaluate_loss({normed, batch.targets, 1}, model.head());
+  return ops::evaluate_loss({normed, batch.targets, 1, model.config().logit_cap}, model.head());
 }
 
 double evaluate_micro_batch(Model& model, const MicroBatch& batch) {
@@ -171,7 +187,9 @@ double evaluate_micro_batch(Model& model, const MicroBatch& batch) {
 at::Tensor compute_logits(Model& model, const MicroBatch& batch) {
   const at::Tensor hidden = normalise_last(model, forward_only(model, batch, {}));
   const TagScope scope(Component::logits);
-  return ops::product(hidden, model.head().value.t());
+  at::Tensor logits = ops::product(hidden, model.head().value.t());
+  if (model.config().logit_cap > 0) ops::soft_cap_(logits, model.config().logit_cap);
+  return logits;
 }
 
 }  // namespace headroom::trainer

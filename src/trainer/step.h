@@ -3,7 +3,8 @@
 // optimizer takes them.
 //
 // Memory. N = batch·sequence rows of H, in the order of time:
-//   embedding      hidden [N,H] (activations); positions are added in place.
+//   embedding      hidden [N,H] (activations); positions are added in place, Gemma's
+//                  √hidden is multiplied in place.
 //   each layer     what ops/ say; with checkpointing "layer" only its input [N,H] outlives it, else
 //                  LayerSaved. Layers below the lowest trained parameter keep nothing.
 //   head           norm [N,H] and [N,1]; the loss (ops/loss.h) returns d x [N,H], which from here

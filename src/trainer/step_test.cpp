@@ -154,6 +154,47 @@ TEST(Step, every_setting_gives_the_same_gradients) {
   }
 }
 
+ModelConfig tiny_gemma() {
+  ModelConfig config = testing::tiny_gemma2_config();
+  config.family = "gemma";
+  config.norms_around = false;
+  config.windows = {};
+  config.query_scalar = config.score_cap = config.logit_cap = 0;
+  return config;
+}
+
+TEST(Step, gemma_and_gemma2_match_autograd_with_every_setting) {
+  ModelConfig untied = testing::tiny_gemma2_config();
+  untied.tied = false;
+  for (const Attention attention : {Attention::efficient, Attention::math}) {
+    for (const Checkpointing checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+      for (const Loss loss : {Loss::eager, Loss::chunked}) {
+        for (const ModelConfig& config : {testing::tiny_gemma2_config(), untied, tiny_gemma()}) {
+          ModelOptions options = fp64_options();
+          options.attention = attention;
+          options.checkpointing = checkpointing;
+          options.loss = loss;
+          expect_matches_reference(config, options);
+          options.lora = fp64_lora();
+          expect_matches_reference(config, options);
+        }
+      }
+    }
+  }
+}
+
+TEST(Step, gemma2_with_lora_on_one_projection_matches_autograd) {
+  using enum estimate::Target;
+  for (const estimate::Target target : {q, k, o, gate, up, down}) {
+    ModelOptions options = fp64_options();
+    options.lora = fp64_lora();
+    options.lora->targets = {target};
+    expect_matches_reference(testing::tiny_gemma2_config(), options);
+    options.checkpointing = Checkpointing::layer;
+    expect_matches_reference(testing::tiny_gemma2_config(), options);
+  }
+}
+
 LoraOptions gpt2_lora(std::vector<estimate::Target> targets) {
   LoraOptions lora = fp64_lora();
   lora.targets = std::move(targets);
@@ -302,6 +343,7 @@ void expect_good_bf16(const ModelConfig& config) {
 TEST(Step, bf16_is_as_near_to_fp64_as_autograd_in_bf16) {
   expect_good_bf16(tiny_config());
   expect_good_bf16(testing::tiny_gpt2_config());
+  expect_good_bf16(testing::tiny_gemma2_config());
 }
 
 }  // namespace

@@ -90,12 +90,28 @@ Status check_dropout(const Json& config) {
   return Done{};
 }
 
+// Gemma 2's class reads hidden_activation, and older transformers did for the first Gemma. The
+// latter's hidden_act may be the "gelu" of its first files, which stands for the same.
+Status check_gemma(const Json& config, const estimate::ModelConfig& model) {
+  const Json* activation = find(config, "hidden_activation");
+  if (activation != nullptr && *activation != "gelu_pytorch_tanh")
+    return unsupported("hidden_activation", *activation, "\"gelu_pytorch_tanh\"");
+  const Json* older = model.norms_around ? nullptr : find(config, "hidden_act");
+  if (older != nullptr && *older != "gelu_pytorch_tanh" && *older != "gelu")
+    return unsupported("hidden_act", *older, "\"gelu_pytorch_tanh\"");
+  const Json* both_ways = find(config, "use_bidirectional_attention");
+  if (both_ways != nullptr && *both_ways != false)
+    return unsupported("use_bidirectional_attention", *both_ways, "false");
+  return Done{};
+}
+
 }  // namespace
 
 Status check_supported(const Json& config, const estimate::ModelConfig& model) {
   if (model.is_gpt2()) return check_gpt2(config);
   HEADROOM_CHECK(check_rotary(config, model));
   HEADROOM_CHECK(check_dropout(config));
+  if (model.gemma) return check_gemma(config, model);
   const Json* activation = find(config, "hidden_act");
   if (activation != nullptr && *activation != "silu" && *activation != "swish") {
     return unsupported("hidden_act", *activation, "\"silu\"");

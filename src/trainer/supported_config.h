@@ -11,9 +11,10 @@
 
 namespace headroom::trainer {
 
-// Fails on scaled rotary embeddings, activations other than SiLU, and dropout within the model,
-// naming the key. Keys as in transformers' LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config and
-// Phi3Config.
+// Fails on scaled rotary embeddings, activations other than the family's (SiLU; of Gemma
+// gelu_pytorch_tanh), tokens that see what comes after them, and dropout within the model, naming
+// the key. Keys as in transformers' LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config,
+// Phi3Config, GemmaConfig and Gemma2Config.
 Status check_supported(const Json& config, const estimate::ModelConfig& model);
 
 }  // namespace headroom::trainer

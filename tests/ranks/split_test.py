@@ -27,6 +27,9 @@ MODEL = {"model_type": "qwen2", "hidden_size": 32, "intermediate_size": 64, "num
          "num_key_value_heads": 2, "vocab_size": 257, "rms_norm_eps": 1e-6, "tie_word_embeddings": False}
 GPT2 = {"model_type": "gpt2", "n_embd": 32, "n_layer": 3, "n_head": 4, "n_positions": 128, "vocab_size": 257,
         "activation_function": "gelu_new", "tie_word_embeddings": True, "attn_pdrop": 0, "embd_pdrop": 0, "resid_pdrop": 0}
+GEMMA2 = {"model_type": "gemma2", "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 3, "num_attention_heads": 4,
+          "num_key_value_heads": 2, "head_dim": 8, "vocab_size": 257, "sliding_window": 16, "query_pre_attn_scalar": 12,
+          "attn_logit_softcapping": 5.0, "final_logit_softcapping": 10.0}
 # In one piece, so that samples are as long as the plan takes them for.
 LONG = "Memory is asked for in pieces, and the pieces differ in size. " * 60
 
@@ -81,9 +84,11 @@ class Split(unittest.TestCase):
             "lora": ['method.kind = "lora"', "method.dropout = 0.2", "optimizer.learning_rate = 1e-2"],
             "tied": ["optimizer.max_grad_norm = 1.0", 'compute.checkpointing = "layer"', 'compute.loss = "chunked"'],
             "gpt2": ['optimizer.kind = "sgd"', "optimizer.learning_rate = 0.05"],
+            "gemma2": ['optimizer.kind = "sgd"', "optimizer.learning_rate = 0.05"],
         }
+        configs = {"tied": {**MODEL, "tie_word_embeddings": True}, "gpt2": GPT2, "gemma2": GEMMA2}
         for kind, lines in cases.items():
-            config = {**MODEL, "tie_word_embeddings": True} if kind == "tied" else GPT2 if kind == "gpt2" else MODEL
+            config = configs.get(kind, MODEL)
             self.train(self.write(1, *lines, config=config), f"{kind}-1")
             for stages in (2, 3):
                 self.train(self.write(stages, *lines, config=config), f"{kind}-{stages}", "--quiet")

@@ -21,6 +21,8 @@ constexpr Kernels make_table(const char* name) {
   table.multiply = &multiply;
   table.softmax = &softmax;
   table.softmax_again = &softmax_again;
+  table.soft_cap = &soft_cap;
+  table.weigh = &weigh;
   table.subtract_and_weigh = &subtract_and_weigh;
   table.dot = &dot;
   table.rms_norm = &rms_norm;
@@ -32,6 +34,8 @@ constexpr Kernels make_table(const char* name) {
   table.rotate = &rotate;
   table.swiglu = &swiglu;
   table.swiglu_backward = &swiglu_backward;
+  table.geglu = &geglu;
+  table.geglu_backward = &geglu_backward;
   table.gelu = &gelu;
   table.gelu_backward = &gelu_backward;
   table.adamw = &adamw;

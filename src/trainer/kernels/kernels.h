@@ -139,6 +139,11 @@ struct Kernels {
   float (*softmax)(float* row, std::int64_t count, float factor) = nullptr;
   // row = exp(row − logsumexp)
   void (*softmax_again)(float* row, std::int64_t count, float logsumexp) = nullptr;
+  // row = cap · tanh(row / cap); writes 1 − tanh²(row / cap) to `slopes`, if it is not null. It may
+  // be the row, which then holds them.
+  void (*soft_cap)(float* row, float* slopes, std::int64_t count, float cap) = nullptr;
+  // row = row · factors
+  void (*weigh)(float* row, const float* factors, std::int64_t count) = nullptr;
   // row = (row − subtracted) · weights
   void (*subtract_and_weigh)(float* row, const float* weights, std::int64_t count,
                              float subtracted) = nullptr;
@@ -173,6 +178,11 @@ struct Kernels {
   // `grad` holds d out on entry and d gate on return; up_grad is written.
   void (*swiglu_backward)(float* grad, float* up_grad, const float* gate, const float* up,
                           std::int64_t count) = nullptr;
+  // out = gelu(gate) · up, with the gelu of below.
+  void (*geglu)(float* out, const float* gate, const float* up, std::int64_t count) = nullptr;
+  // As swiglu_backward.
+  void (*geglu_backward)(float* grad, float* up_grad, const float* gate, const float* up,
+                         std::int64_t count) = nullptr;
   // out = x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))
   void (*gelu)(float* out, const float* x, std::int64_t count) = nullptr;
   // `grad` holds d out on entry and d x on return.

@@ -58,6 +58,19 @@ inline __attribute__((always_inline)) Wide exponential(Wide x) {
   return x < lowest ? Wide{} : __builtin_bit_cast(Wide, bits);
 }
 
+// tanh(x) to about one unit in the last place, by Moshier's Cephes library (tanhf.c): a polynomial
+// near 0, where the other way would cancel.
+inline __attribute__((always_inline)) Wide hyperbolic_tangent(Wide x) {
+  const Wide square = x * x;
+  Wide p = square * -5.70498872745e-3F + 2.06390887954e-2F;
+  p = p * square - 5.37397155531e-2F;
+  p = p * square + 1.33314422036e-1F;
+  p = p * square - 3.33332819422e-1F;
+  const Wide near = p * square * x + x;
+  const Wide far = 1.0F - 2.0F / (exponential(x + x) + 1.0F);
+  return square < spread_wide(0.390625F) ? near : far;  // 0.625²
+}
+
 // Calls work(first, count) for pieces of sixteen, and for what is left.
 template <class Work>
 inline __attribute__((always_inline)) void for_pieces(std::int64_t count, const Work& work) {
@@ -92,6 +105,21 @@ float softmax(float* row, std::int64_t count, float factor) {
 void softmax_again(float* row, std::int64_t count, float logsumexp) {
   for_pieces(count, [&](std::int64_t i, std::int64_t n) {
     store_part(row + i, exponential(load_part(row + i, n) - logsumexp), n);
+  });
+}
+
+void soft_cap(float* row, float* slopes, std::int64_t count, float cap) {
+  const float part = 1.0F / cap;
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide bent = hyperbolic_tangent(load_part(row + i, n) * part);
+    store_part(row + i, bent * cap, n);
+    if (slopes != nullptr) store_part(slopes + i, 1.0F - bent * bent, n);
+  });
+}
+
+void weigh(float* row, const float* factors, std::int64_t count) {
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    store_part(row + i, load_part(row + i, n) * load_part(factors + i, n), n);
   });
 }
 
@@ -230,15 +258,40 @@ void gelu(float* out, const float* x, std::int64_t count) {
   });
 }
 
+// 1/(1 + exp(−2u)), and what it gives: gelu(x) = x · σ.
+struct Bend {
+  Wide sigmoid;
+  Wide slope;  // Of gelu: σ + x·σ·(1 − σ) · d(2u)/dx
+};
+inline __attribute__((always_inline)) Bend bend_of(Wide v) {
+  const Wide square = v * v;
+  const Wide sigmoid = 1.0F / (exponential(-(v * (square * gelu_cubic + gelu_linear))) + 1.0F);
+  const Wide inner = v * (square * (3.0F * gelu_cubic) + gelu_linear);
+  return {sigmoid, sigmoid * (1.0F - sigmoid) * inner + sigmoid};
+}
+
 void gelu_backward(float* grad, const float* x, std::int64_t count) {
   for_pieces(count, [&](std::int64_t i, std::int64_t n) {
-    const Wide v = load_part(x + i, n);
-    const Wide square = v * v;
-    const Wide sigmoid = 1.0F / (exponential(-(v * (square * gelu_cubic + gelu_linear))) + 1.0F);
-    // σ + x·σ·(1 − σ) · d(2u)/dx
-    const Wide bend = v * (square * (3.0F * gelu_cubic) + gelu_linear);
-    const Wide slope = sigmoid * (1.0F - sigmoid) * bend + sigmoid;
-    store_part(grad + i, load_part(grad + i, n) * slope, n);
+    store_part(grad + i, load_part(grad + i, n) * bend_of(load_part(x + i, n)).slope, n);
+  });
+}
+
+void geglu(float* out, const float* gate, const float* up, std::int64_t count) {
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide g = load_part(gate + i, n);
+    const Wide twice = g * (g * g * gelu_cubic + gelu_linear);
+    store_part(out + i, g / (exponential(-twice) + 1.0F) * load_part(up + i, n), n);
+  });
+}
+
+void geglu_backward(float* grad, float* up_grad, const float* gate, const float* up,
+                    std::int64_t count) {
+  for_pieces(count, [&](std::int64_t i, std::int64_t n) {
+    const Wide g = load_part(gate + i, n);
+    const Wide d = load_part(grad + i, n);
+    const Bend bend = bend_of(g);
+    store_part(up_grad + i, d * (g * bend.sigmoid), n);
+    store_part(grad + i, d * load_part(up + i, n) * bend.slope, n);
   });
 }
 

@@ -8,6 +8,10 @@
 // (transformers' sliding_window_overlay); it needs no memory of its own, and `efficient` does not
 // compute what lies before a block's first window.
 //
+// With a cap, scores are cap · tanh(score / cap) (Gemma 2's attn_logit_softcapping). That needs no
+// memory of its own either: backward computes them again, which in `math` is one more product, and
+// their slopes lie where the gradient of the scores will be. In `math` it uses up `saved`.
+//
 // Memory. N = batch·sequence rows, A heads, G key/value heads of D; S = sequence; wide = fp32 (fp64
 // for fp64). "Copies": for bf16 only, K, V [S,D] and blocks of rows [C,D] in fp32.
 //   math       forward allocates out [N,A·D] and probabilities [batch·A,S,S] in the dtype of q.
@@ -40,6 +44,8 @@ struct AttentionShape {
   std::int64_t kv_heads = 0;
   std::int64_t head_dim = 0;
   std::int64_t window = 0;  // Tokens that a query sees, its own included; 0: all before it.
+  double query_scalar = 0;  // Scores are divided by its root; 0: by that of head_dim.
+  double cap = 0;           // Of the scores; 0: none.
 
   bool windowed() const { return window > 0 && window < sequence; }
 };

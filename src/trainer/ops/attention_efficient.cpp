@@ -32,6 +32,7 @@ class Workspace {
  public:
   Workspace(const AttentionShape& shape, at::ScalarType dtype, int buffers)
       : scale_(score_scale(shape)),
+        cap_(shape.cap),
         window_(seen_keys(shape)),
         space_(attention_space(shape, dtype)) {
     for (int i = 0; i < buffers; ++i) {
@@ -58,15 +59,21 @@ class Workspace {
 
   Sight sight(const Block& block) const { return {block.first, block.first_key, window_}; }
 
-  // scale · q · kᵀ in buffer 0. `q`: the block's rows; `k`: the whole head.
-  at::Tensor scores(const Block& block, const at::Tensor& q, const at::Tensor& k) const {
+  bool caps() const { return cap_ > 0; }
+
+  // scale · q · kᵀ in buffer 0, capped. `q`: the block's rows; `k`: the whole head; `slopes` of the
+  // cap, if any: a buffer.
+  at::Tensor scores(const Block& block, const at::Tensor& q, const at::Tensor& k,
+                    const at::Tensor& slopes = {}) const {
     at::Tensor scores = buffer(0, block);
     product_in(space_, scores, q, block.keys_of(k).t(), {.alpha = scale_});
+    if (caps()) soft_cap_rows(scores, sight(block), cap_, slopes);
     return scores;
   }
 
  private:
   double scale_;
+  double cap_;
   std::int64_t window_;
   at::Tensor space_;
   std::vector<at::Tensor> buffers_;
@@ -88,11 +95,13 @@ void backward_head(const Workspace& workspace, const QueryHead& head, const KvHe
   workspace.for_blocks(head.q.size(0), [&](const Block& block) {
     const at::Tensor q = widen(block.rows_of(head.q));
     const at::Tensor dout = widen(block.rows_of(grad));
-    const at::Tensor weights = workspace.scores(block, q, kv.k);
+    const at::Tensor dscores = workspace.buffer(1, block);  // Until then the slopes of the cap.
+    const at::Tensor weights = workspace.scores(block, q, kv.k, dscores);
     softmax_rows_again(weights, workspace.sight(block), block.rows_of(head.saved));
     product_in(space, block.keys_of(kv_grad.v), weights.t(), dout, {.beta = 1});
+    // Of the softmax p · (dp − Σ dp·p), of the cap its slope: p takes the latter up beforehand.
+    if (workspace.caps()) weigh_rows(weights, workspace.sight(block), dscores);
 
-    const at::Tensor dscores = workspace.buffer(1, block);
     product_in(space, dscores, dout, block.keys_of(kv.v).t());
     softmax_rows_backward(dscores, workspace.sight(block), weights, dout,
                           widen(block.rows_of(head.out)));

@@ -29,7 +29,8 @@ inline Qkv make_gradients(const Qkv& in, const AttentionShape& shape) {
 }
 
 inline double score_scale(const AttentionShape& shape) {
-  return 1.0 / std::sqrt(static_cast<double>(shape.head_dim));
+  return 1.0 / std::sqrt(shape.query_scalar > 0 ? shape.query_scalar
+                                                : static_cast<double>(shape.head_dim));
 }
 
 // Keys that a query sees, whether they are all before it or those of its window.

@@ -16,6 +16,8 @@ Sight whole_sight(const AttentionShape& shape) {
 
 // What one head's backward pass works in.
 struct HeadSpace {
+  double scale;
+  double cap;
   Sight sight;
   at::Tensor space;    // Of the products.
   at::Tensor dscores;  // [S, S]
@@ -25,15 +27,20 @@ struct HeadSpace {
 void backward_head(const QueryHead& head, const KvHead& kv, const KvHead& kv_grad,
                    const std::array<at::Tensor, 2>& grad_and_dq, const HeadSpace& in) {
   const auto& [grad, dq] = grad_and_dq;
-  const double scale = 1.0 / std::sqrt(static_cast<double>(head.q.size(1)));
   const at::Tensor q = widen(head.q);
   const at::Tensor dout = widen(grad);
   const at::Tensor weights = widen(head.saved);
   product_in(in.space, kv_grad.v, weights.t(), dout, {.beta = 1});
+  if (in.cap > 0) {
+    // Of the softmax p · (dp − Σ dp·p), of the cap its slope: p takes the latter up beforehand.
+    product_in(in.space, in.dscores, q, kv.k.t(), {.alpha = in.scale});
+    soft_cap_rows(in.dscores, in.sight, in.cap, in.dscores);
+    weigh_rows(weights, in.sight, in.dscores);
+  }
   product_in(in.space, in.dscores, dout, kv.v.t());
   softmax_rows_backward(in.dscores, in.sight, weights, dout, widen(head.out));
-  write_product(in.space, dq, in.dscores, kv.k, scale);
-  product_in(in.space, kv_grad.k, in.dscores.t(), q, {.beta = 1, .alpha = scale});
+  write_product(in.space, dq, in.dscores, kv.k, in.scale);
+  product_in(in.space, kv_grad.k, in.dscores.t(), q, {.beta = 1, .alpha = in.scale});
 }
 
 }  // namespace
@@ -63,6 +70,7 @@ AttentionResult attention_math(const Qkv& in, const AttentionShape& shape) {
           const QueryHead head = query_head(in, result, shape, sample, index);
           const at::Tensor& weights = copy.defined() ? copy : head.saved;
           product_in(space, weights, widen(head.q), kv.k.t(), {.alpha = score_scale(shape)});
+          if (shape.cap > 0) soft_cap_rows(weights, sight, shape.cap, {});
           softmax_rows(weights, sight, {});
           if (copy.defined()) head.saved.copy_(copy);
           write_product(space, head.out, weights, kv.v, 1);
@@ -76,7 +84,8 @@ Qkv attention_math_backward(const at::Tensor& grad, const Qkv& in, const Attenti
   const TagScope scope(Component::workspace);
   Qkv grads = make_gradients(in, shape);
   const at::ScalarType sums = wide(in.q.scalar_type());
-  const HeadSpace space{whole_sight(shape), attention_space(shape, sums),
+  const HeadSpace space{score_scale(shape), shape.cap, whole_sight(shape),
+                        attention_space(shape, sums),
                         at::empty({shape.sequence, shape.sequence}, in.q.options().dtype(sums))};
   for_kv_heads(shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first,
                           std::int64_t end) {

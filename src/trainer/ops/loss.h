@@ -8,8 +8,9 @@
 //             it trains and has none yet. Logits are freed on return.
 //   chunked   the same, with logits [chunk,V], one chunk after the other, of
 //             estimate::loss_chunk_rows().
-//   both      temporaries (workspace): rows of [C] fp64; for bf16 also blocks [C,V] fp32, with
-//             C = rows_per_block(V) (row_blocks.h); products as in ops/product.h.
+//   both      temporaries (workspace): rows of [C] fp64; for bf16 also blocks [C,V] fp32, and with
+//             a cap one for its slopes, with C = rows_per_block(V) (row_blocks.h); products as in
+//             ops/product.h.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -26,6 +27,7 @@ struct LossInput {
   at::Tensor x;        // [N, H]
   at::Tensor targets;  // [N] int64; rows with ignored_target count for nothing
   double scale = 1;    // What multiplies the summed loss: 1 / tokens of the optimizer step.
+  double cap = 0;      // Logits are cap · tanh(logit / cap) (Gemma 2); 0: as they are.
 };
 
 struct LossResult {
@@ -39,7 +41,11 @@ LossResult chunked_loss(const LossInput& in, Parameter& head);
 // The sum alone, without gradients, by chunks.
 double evaluate_loss(const LossInput& in, const Parameter& head);
 
-// Overwrites logits [R, V] with d (scale · summed loss) / d logits; returns the sum.
-double cross_entropy_(at::Tensor& logits, const at::Tensor& targets, double scale);
+// Overwrites logits [R, V] with d (scale · summed loss) / d logits; returns the sum. The logits are
+// those in front of the cap, if there is one.
+double cross_entropy_(at::Tensor& logits, const at::Tensor& targets, double scale, double cap = 0);
+
+// logits = cap · tanh(logits / cap).
+void soft_cap_(at::Tensor& logits, double cap);
 
 }  // namespace headroom::trainer::ops

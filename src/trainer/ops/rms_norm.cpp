@@ -61,16 +61,25 @@ void normalise_rows_backward(const at::Tensor& grad, const at::Tensor& x, const 
   });
 }
 
+// What normed rows are multiplied by, wide; the weight itself where it is that already.
+at::Tensor factor_of(const at::Tensor& weight, bool unit_offset) {
+  const TagScope scope(Component::workspace);
+  return unit_offset
+             ? weight.to(wide(weight.scalar_type()), /*non_blocking=*/false, /*copy=*/true).add_(1)
+             : widen(weight);
+}
+
 }  // namespace
 
-NormResult rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
+NormResult rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps, bool unit_offset) {
   const std::int64_t rows = x.size(0);
   const auto width = static_cast<double>(x.size(1));
   const at::ScalarType sums = wide(x.scalar_type());
   NormResult result{at::empty_like(x), at::empty({rows, 1}, x.options().dtype(sums))};
 
+  const at::Tensor factor = unit_offset ? factor_of(weight, unit_offset) : weight;
   if (has_kernels(x)) {
-    normalise_rows(x, weight, eps, result);
+    normalise_rows(x, factor, eps, result);
     return result;
   }
   const TagScope scope(Component::workspace);
@@ -82,24 +91,27 @@ NormResult rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps) {
     at::Tensor out = result.out.narrow(0, first, count);
     if (x.scalar_type() == sums) {
       at::mul_out(out, block, rstd);
+    } else if (unit_offset) {
+      out.copy_(block.mul_(rstd).mul_(factor));
+      return;
     } else {
       out.copy_(block.mul_(rstd));
     }
-    out.mul_(weight);
+    out.mul_(factor);
   });
   return result;
 }
 
 void rms_norm_backward_(at::Tensor& grad, const at::Tensor& x, const at::Tensor& rstd,
-                        Parameter& weight) {
+                        Parameter& weight, bool unit_offset) {
   const TagScope scope(Component::workspace);
   const auto width = static_cast<double>(x.size(1));
-  const at::Tensor scale = widen(weight.value);
+  const at::Tensor scale = factor_of(weight.value, unit_offset);
   at::Tensor weight_grad;
   if (weight.trainable) weight_grad = at::zeros_like(scale);
   if (has_kernels(grad) && has_kernels(x)) {
     if (weight.trainable) add_weight_gradient(weight_grad, grad, x, rstd);
-    normalise_rows_backward(grad, x, rstd, weight.value);
+    normalise_rows_backward(grad, x, rstd, scale);
     if (weight.trainable) add_to_gradient(weight, weight_grad);
     return;
   }

@@ -56,7 +56,27 @@ float dot(const float* left, const float* right, std::int64_t count) {
   return kernels::kernels().dot(left, right, count);
 }
 
+void soft_cap(float* row, float* slopes, std::int64_t count, float cap) {
+  kernels::kernels().soft_cap(row, slopes, count, cap);
+}
+
+void weigh(float* row, const float* factors, std::int64_t count) {
+  kernels::kernels().weigh(row, factors, count);
+}
+
 // In fp64, which is for comparing with, plainly.
+void soft_cap(double* row, double* slopes, std::int64_t count, double cap) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double bent = std::tanh(row[i] / cap);
+    row[i] = bent * cap;
+    if (slopes != nullptr) slopes[i] = 1 - bent * bent;
+  }
+}
+
+void weigh(double* row, const double* factors, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) row[i] *= factors[i];
+}
+
 void softmax_again(double* row, std::int64_t count, double logsumexp) {
   for (std::int64_t i = 0; i < count; ++i) row[i] = std::exp(row[i] - logsumexp);
 }
@@ -91,6 +111,27 @@ void with_number(const at::Tensor& tensor, const Work& work) {
 }
 
 }  // namespace
+
+void soft_cap_rows(const at::Tensor& scores, const Sight& sight, double cap,
+                   const at::Tensor& slopes) {
+  with_number(scores, [&]<class Number>(Number /*dtype*/) {
+    auto* first = slopes.defined() ? slopes.data_ptr<Number>() : nullptr;
+    const std::int64_t stride = slopes.defined() ? slopes.stride(0) : 0;
+    for_rows<Number>(scores, sight, [&](const Seen<Number>& seen) {
+      soft_cap(seen.scores, first == nullptr ? nullptr : first + seen.row * stride + seen.first,
+               seen.count, static_cast<Number>(cap));
+    });
+  });
+}
+
+void weigh_rows(const at::Tensor& weights, const Sight& sight, const at::Tensor& slopes) {
+  with_number(weights, [&]<class Number>(Number /*dtype*/) {
+    const auto* first = slopes.data_ptr<Number>();
+    for_rows<Number>(weights, sight, [&](const Seen<Number>& seen) {
+      weigh(seen.scores, first + seen.row * slopes.stride(0) + seen.first, seen.count);
+    });
+  });
+}
 
 void softmax_rows(const at::Tensor& scores, const Sight& sight, const at::Tensor& logsumexp) {
   with_number(scores, [&]<class Number>(Number /*dtype*/) {

@@ -17,6 +17,15 @@ struct Sight {
   std::int64_t window = 0;  // Keys that a query sees, its own the last. At least 1.
 };
 
+// scores = cap · tanh(scores / cap), so that none is larger (Gemma 2). Writes its slope, 1 − tanh²,
+// to `slopes` [rows, keys], if it is defined, and there to nothing but the keys that are seen. They
+// may be the scores themselves, which then hold slopes.
+void soft_cap_rows(const at::Tensor& scores, const Sight& sight, double cap,
+                   const at::Tensor& slopes);
+
+// weights = weights · slopes, of the keys that are seen.
+void weigh_rows(const at::Tensor& weights, const Sight& sight, const at::Tensor& slopes);
+
 // scores = softmax(scores) by rows. Writes the logarithm of each row's sum to `logsumexp` [rows,
 // 1], if it is defined.
 void softmax_rows(const at::Tensor& scores, const Sight& sight, const at::Tensor& logsumexp);

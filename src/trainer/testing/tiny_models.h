@@ -51,6 +51,19 @@ inline estimate::ModelConfig tiny_gpt2_config() {
   return config;
 }
 
+// Gemma 2 with caps so low that they bend, and a scale of scores that is not that of heads.
+inline estimate::ModelConfig tiny_gemma2_config() {
+  estimate::ModelConfig config = tiny_config();
+  config.family = "gemma2";
+  config.qkv_bias = false;
+  config.tied = config.gemma = config.norms_around = true;
+  config.windows = {4, 0, 4};
+  config.query_scalar = 10;
+  config.score_cap = 1.5;
+  config.logit_cap = 2;
+  return config;
+}
+
 inline ModelOptions fp64_options() {
   ModelOptions options;
   options.dtype = at::kDouble;
@@ -77,7 +90,7 @@ inline std::unique_ptr<Model> random_model(const estimate::ModelConfig& config,
       const std::string& name = parameter.name;
       const bool norm = name.ends_with("norm.weight") ||
                         (name.find(".ln_") != std::string::npos && name.ends_with(".weight"));
-      parameter.value.normal_(norm ? 1 : 0, 0.3, generator);
+      parameter.value.normal_(norm && !config.gemma ? 1 : 0, 0.3, generator);
     }
   }
   return model;
@@ -190,21 +203,39 @@ class ReferenceModel {
   at::Tensor logits(const at::Tensor& tokens) {
     if (config_.is_gpt2()) return gpt2_logits(tokens);
     at::Tensor x = weights_["model.embed_tokens.weight"].index({tokens});
+    if (config_.gemma) x = x * std::sqrt(static_cast<double>(config_.hidden));
     for (std::uint64_t i = 0; i < config_.layers; ++i) {
       const std::string prefix = fmt::format("model.layers.{}.", i);
-      x = x +
+      const at::Tensor attended =
           attention(norm(x, prefix + "input_layernorm"), prefix + "self_attn.", config_.window(i));
-      const at::Tensor n = norm(x, prefix + "post_attention_layernorm");
-      x = x +
-          linear(at::silu(linear(n, prefix + "mlp.gate_proj")) * linear(n, prefix + "mlp.up_proj"),
-                 prefix + "mlp.down_proj");
+      if (config_.norms_around) {
+        x = x + norm(attended, prefix + "post_attention_layernorm");
+        x = x + norm(mlp(norm(x, prefix + "pre_feedforward_layernorm"), prefix + "mlp."),
+                     prefix + "post_feedforward_layernorm");
+      } else {
+        x = x + attended;
+        x = x + mlp(norm(x, prefix + "post_attention_layernorm"), prefix + "mlp.");
+      }
     }
-    return at::matmul(norm(x, "model.norm"), weights_["lm_head.weight"].t());
+    return cap(at::matmul(norm(x, "model.norm"), weights_["lm_head.weight"].t()),
+               config_.logit_cap);
+  }
+
+  static at::Tensor cap(const at::Tensor& x, double cap) {
+    return cap > 0 ? cap * at::tanh(x / cap) : x;
+  }
+
+  at::Tensor mlp(const at::Tensor& x, const std::string& prefix) {
+    const at::Tensor gate = linear(x, prefix + "gate_proj");
+    return linear(
+        (config_.gemma ? at::gelu(gate, "tanh") : at::silu(gate)) * linear(x, prefix + "up_proj"),
+        prefix + "down_proj");
   }
 
   at::Tensor norm(const at::Tensor& x, const std::string& name) {
     const at::Tensor variance = (x * x).mean(-1, /*keepdim=*/true);
-    return x * at::rsqrt(variance + config_.rms_norm_eps) * weights_[name + ".weight"];
+    const at::Tensor& weight = weights_[name + ".weight"];
+    return x * at::rsqrt(variance + config_.rms_norm_eps) * (config_.gemma ? 1 + weight : weight);
   }
 
   at::Tensor linear(const at::Tensor& x, const std::string& name) {
@@ -255,8 +286,10 @@ class ReferenceModel {
     const at::Tensor distance = at::arange(length).unsqueeze(1) - at::arange(length);
     at::Tensor hidden = distance < 0;
     if (window > 0) hidden = hidden.logical_or(distance >= static_cast<std::int64_t>(window));
+    const double divisor =
+        config_.query_scalar > 0 ? config_.query_scalar : static_cast<double>(config_.head_dim);
     const at::Tensor scores =
-        at::matmul(q, k.transpose(1, 2)) / std::sqrt(static_cast<double>(config_.head_dim));
+        cap(at::matmul(q, k.transpose(1, 2)) / std::sqrt(divisor), config_.score_cap);
     const at::Tensor weights = at::softmax(scores.masked_fill(hidden, -INFINITY), -1);
     return at::matmul(weights, v).transpose(0, 1).reshape({length, -1});
   }
