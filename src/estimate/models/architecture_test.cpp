@@ -342,28 +342,6 @@ TEST(Architecture, impossible_numbers_are_errors_that_name_their_key) {
               HasSubstr("hidden_dropout: expected a number from 0 to 1"));
 }
 
-TEST(Architecture, an_encoders_head_that_is_not_known_is_refused_and_a_decoders_is_said) {
-  const std::string bert = R"({"model_type": "bert", "hidden_size": 64, "num_hidden_layers": 2,
-      "num_attention_heads": 4, "intermediate_size": 128, "vocab_size": 300, "architectures": [")";
-  for (const char* head : {"BertModel", "BertForMaskedLM", "BertForSequenceClassification"})
-    EXPECT_EQ(complaint(parsed(bert + head + "\"]}")), "") << head;
-  for (const char* head :
-       {"BertLMHeadModel", "BertForPreTraining", "BertForMultipleChoice", "FooBar"})
-    EXPECT_THAT(complaint(parsed(bert + head + "\"]}")), HasSubstr("architectures")) << head;
-  EXPECT_THAT(read(small("llama", R"({"architectures": ["FooBar"]})")).notes,
-              ::testing::Contains(HasSubstr("FooBar")));
-  EXPECT_TRUE(read(small("llama", R"({"architectures": ["LlamaForCausalLM"]})")).notes.empty());
-}
-
-TEST(Architecture, robertas_first_rows_are_of_no_token) {
-  const std::string rows = R"("hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
-      "intermediate_size": 128, "vocab_size": 300, "max_position_embeddings": 514})";
-  const Architecture model = read(parsed(R"({"model_type": "roberta", )" + rows));
-  EXPECT_EQ(model.max_positions, 512U);
-  EXPECT_EQ(model.main().position_rows, 514U);
-  EXPECT_EQ(read(parsed(R"({"model_type": "bert", )" + rows)).max_positions, 514U);
-}
-
 TEST(Architecture, a_model_larger_than_any_machine_is_refused_and_does_not_overflow) {
   const std::string text = complaint(small("mixtral", R"({"hidden_size": 1048576,
       "intermediate_size": 1048576, "num_hidden_layers": 1024, "num_attention_heads": 16384,
