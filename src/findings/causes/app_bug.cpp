@@ -124,7 +124,29 @@ Slip find_slip(const LogSubject& subject) {
   return best;
 }
 
+// A kernel that the author wrote himself, and that reads or writes where nothing is mapped.
+std::optional<Hypothesis> find_own_kernel(const LogSubject& subject) {
+  const Observation* own = subject.log.first("own-kernels-told");
+  const Observation* fault = subject.log.first_of({"memory-access-fault", "hip-illegal-access"});
+  if (own == nullptr || fault == nullptr || subject.log.seen("traceback")) return std::nullopt;
+  Hypothesis bug;
+  bug.confidence = 0.6;
+  bug.title = "A kernel of the program itself reads or writes outside of its memory";
+  bug.reasons = {
+      "The kernels are the author's own, and one of them accesses an address that is not mapped.",
+      "A guard may not guard: select() and a ?: on vectors evaluate both sides, so an index that "
+      "is out of range is read all the same."};
+  bug.evidence = {show(subject, *fault), show(subject, *own, "whose kernels they are")};
+  bug.fix = {sentence("Check each index before it is used, with if/else, also those of threads "
+                      "beyond the end."),
+             look("AMD_SERIALIZE_KERNEL=3 AMD_LOG_LEVEL=3 CMD", "(which kernel it is)")};
+  bug.alternatives = {{"framework-bug", 0.2, "the same kernel with the compiler's -O0"},
+                      {"gpu-hang", 0.15, "a program of somebody else's on the same GPU"}};
+  return bug;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
+  if (auto own = find_own_kernel(subject)) return own;
   const Slip slip = find_slip(subject);
   auto leak = find_leak(subject);
   if (slip.seen == nullptr || (leak && leak->confidence >= slip.confidence)) return leak;

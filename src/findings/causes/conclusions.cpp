@@ -131,7 +131,9 @@ bool is_healthy(const LogSubject& subject) {
   if (subject.log.seen("said-to-hang") || is_at_work(subject.log)) return false;
   if (test_without_result(subject.log) != nullptr || chose_cpu(subject) != nullptr) return false;
   if (torch_sees_none(subject) != nullptr && !did_its_work(subject.log)) return false;
-  if (subject.log.seen("said-to-freeze") || ends_in_loading(subject.log)) return false;
+  // The machine went down; what the job did before tells nothing of that.
+  if (subject.log.any_of({"said-to-freeze", "said-to-switch-off"}) || ends_in_loading(subject.log))
+    return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   // Harmless lines alone do not clear a report of trouble.
   const bool works = subject.log.first_with(Role::progress) != nullptr || did_its_work(subject.log);

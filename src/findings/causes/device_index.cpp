@@ -36,12 +36,17 @@ std::optional<std::string> value_in(const Observation& line, std::string_view na
   return RE2::PartialMatch(line.text, assigned, &value) ? std::optional(value) : std::nullopt;
 }
 
-Mask last_mask(const LogSubject& subject, std::string_view name) {
+// The last one, or the last one up to a failure if any was set before it: what was set later is of
+// another run.
+Mask last_mask(const LogSubject& subject, std::string_view name,
+               const Observation* failed = nullptr) {
   Mask mask;
   std::string devices;
   for (const Observation* one : subject.log.of("visible-devices")) {
     const auto value = value_in(*one, name);
     if (!value) continue;
+    const bool later = failed != nullptr && one->log == failed->log && one->line > failed->line;
+    if (later && mask.line != nullptr && mask.line->log == failed->log) break;
     mask.line = one;
     devices = *value;
   }
@@ -99,10 +104,10 @@ bool masks_leave_none(const LogSubject& subject, Hypothesis& index) {
   if (lost == nullptr) lost = torch_sees_none(subject);
   if (lost == nullptr) lost = subject.log.first("bad-device-index");
   if (lost == nullptr) return false;
-  const Mask rocr = last_mask(subject, "ROCR_VISIBLE_DEVICES");
+  const Mask rocr = last_mask(subject, "ROCR_VISIBLE_DEVICES", lost);
   for (const std::string_view name : {"HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES",
                                       "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"}) {
-    const Mask mask = last_mask(subject, name);
+    const Mask mask = last_mask(subject, name, lost);
     if (mask.line == nullptr || !mask.readable) continue;
     const auto [left, limit] = left_for(subject, name, rocr);
     const bool behind = limit != nullptr && limit == rocr.line;

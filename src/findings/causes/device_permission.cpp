@@ -267,13 +267,32 @@ bool works_with_group(const LogSubject& subject, Hypothesis& access) {
   return false;
 }
 
+// Whether the author says that root gets through where this user does not.
+bool said_to_work_as_root(const LogSubject& subject, Hypothesis& access) {
+  static const RE2 not_so(R"((?i)\b(?:not|no|neither|same|too|also|either|nor)\b|n't\b)");
+  const Observation* lost = gpu_not_seen(subject);
+  if (lost == nullptr || !container_engine(subject.scene).empty()) return false;
+  for (const Observation* said : subject.log.of("said-to-work-as-root")) {
+    if (RE2::PartialMatch(said->text, not_so)) continue;
+    access.title = "This user may not open /dev/kfd; root may";
+    access.confidence = 0.85;
+    access.reasons.emplace_back(
+        "The driver, the runtime and the GPU are the same for both. What differs is who may open "
+        "the nodes. A new release may have moved them from the group video to render.");
+    access.evidence = {show(subject, *lost), show(subject, *said, "as root it works")};
+    advise(subject, "render", access);
+    return true;
+  }
+  return false;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis access;
   if (works_with_group(subject, access)) return access;
   if (groups_differ(subject, access) || kfd_refused(subject, access) ||
       group_not_mapped(subject, access) || process_refused(subject, access) ||
       passed_and_not_opened(subject, access) || seen_in_sysfs_only(subject, access) ||
-      render_groups_differ(subject, access)) {
+      render_groups_differ(subject, access) || said_to_work_as_root(subject, access)) {
     return access;
   }
   const Observation* lost = gpu_not_seen(subject);

@@ -9,6 +9,7 @@
 #include "findings/advice.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/recovery.h"
 #include "findings/causes/unbound_gpu.h"
 
 namespace headroom::findings {
@@ -147,6 +148,7 @@ bool start_failed(const LogSubject& subject, Hypothesis& driver) {
 bool not_there(const LogSubject& subject, Hypothesis& driver) {
   const Observation* probe = subject.log.first("modprobe-failed");
   const Observation* module = subject.log.first("module-not-loaded");
+  if (module != nullptr && !is_failure(subject.log, *module)) module = nullptr;
   const Observation* absent =
       container_engine(subject.scene).empty() ? kfd_absent(subject) : nullptr;
   const Observation* sign = probe != nullptr ? probe : module != nullptr ? module : absent;

@@ -4,9 +4,12 @@
 // most a runner-up.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "findings/causes/access.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/control_run.h"
 #include "findings/causes/gpu_code.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/told_topics.h"
@@ -172,6 +175,17 @@ std::optional<Hypothesis> find_for_another_card(const LogSubject& subject) {
   return wrong;
 }
 
+// The line that says that it works with another value of the variable than the one in force.
+const Observation* works_with_another(const LogSubject& subject, std::string_view value) {
+  for (const Observation* told : subject.log.of("setting-outcome")) {
+    const std::string_view other = told->value("to");
+    const bool is_override = told->value("tried") == "HSA_OVERRIDE_GFX_VERSION";
+    if (!is_override || other == value || other == "0" || other.empty()) continue;
+    if (told_to_work(*told)) return told;
+  }
+  return nullptr;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   if (auto other = find_for_another_card(subject)) return other;
   const auto forced = find_override(subject);
@@ -214,6 +228,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   }
   wrong.fix.push_back(look("headroom check", "(lists every place where the variable is set)"));
   wrong.alternatives = {{"gfx-target-missing", 0.1, "the same job without the variable"}};
+  if (const Observation* other = works_with_another(subject, value)) {
+    wrong.confidence = std::max(wrong.confidence, 0.85);
+    wrong.evidence.push_back(show(subject, *other, "with another value it works"));
+  }
   return wrong;
 }
 

@@ -170,9 +170,10 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   const Observation* left_out = left_out_for_ever(subject);
   if (said == nullptr) said = left_out;
   const Observation* failed =
-      said != nullptr ? said
-                      : subject.log.first_of({"kernel-image-refused", "gpu-crash", "no-gpu-seen",
-                                              "memory-in-use", "hsa-exception"});
+      said != nullptr
+          ? said
+          : subject.log.first_of({"kernel-image-refused", "gpu-crash", "no-gpu-seen",
+                                  "memory-in-use", "hsa-exception", "kfd-queue-warned"});
   const std::string gfx = said != nullptr ? std::string(said->value("gfx")) : subject.scene.gfx();
   const knowledge::Target* target = subject.tables.target(gfx);
   if (failed == nullptr || target == nullptr) return false;
@@ -185,7 +186,8 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
     chip.confidence = 0.5;
   } else if (support == Support::unsupported) {
     // Here a library was loaded for the chip and died in the runtime; a refusal would have said so.
-    const bool dies = failed->id() == "memory-in-use" || failed->id() == "hsa-exception";
+    const bool dies = failed->id() == "memory-in-use" || failed->id() == "hsa-exception" ||
+                      failed->id() == "kfd-queue-warned";
     chip.confidence = too_old || left_out != nullptr ? 0.85 : said != nullptr || dies ? 0.6 : 0.5;
   } else {
     return false;

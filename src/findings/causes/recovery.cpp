@@ -94,10 +94,26 @@ bool is_normal_in_wsl(const Observations& log, const Observation& failure) {
   return told && is_reached_in_wsl(log);
 }
 
+// rocminfo asks lsmod for the module, which a foreign module can upset. It reaches a GPU through
+// the driver alone, so where it lists one right after, the driver is there (legacy#1227).
+bool is_listed_all_the_same(const Observations& log, const Observation& failure) {
+  static const RE2 by_rocminfo(R"(ROCk module is NOT loaded)");
+  if (failure.id() != "module-not-loaded" || !RE2::PartialMatch(failure.text, by_rocminfo)) {
+    return false;
+  }
+  for (const Observation& one : log.all()) {
+    if (one.log != failure.log || one.line <= failure.line) continue;
+    if (is_command(one)) return false;
+    if (one.id() == "agent-name") return true;
+  }
+  return false;
+}
+
 // Whether another signature knows the same line as harmless.
 bool is_known_as_harmless(const Observations& log, const Observation& failure) {
   // rocminfo looks for a module; a driver that is built into the kernel is none.
   if (failure.id() == "module-not-loaded" && log.seen("kfd-added")) return true;
+  if (is_listed_all_the_same(log, failure)) return true;
   if (is_refused_to_a_client(log, failure) || is_normal_in_wsl(log, failure)) return true;
   const bool doubtful = is_vague(failure) || failure.id() == "python-exception";
   return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {

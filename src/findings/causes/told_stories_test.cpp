@@ -204,5 +204,103 @@ TEST(ToldStories, hcc_is_of_an_old_rocm) {
   EXPECT_LT(found.cause.confidence, 0.8);
 }
 
+TEST(ToldStories, a_gpu_that_rocminfo_lists_has_its_driver) {
+  const std::string asked = "What is wrong with this install?\n$ sudo /opt/rocm/bin/rocminfo\n";
+  const std::string warned =
+      "libkmod: ERROR ../libkmod/libkmod-module.c:1931 kmod_module_get_holders: could not open "
+      "'/sys/module/windrvr6/holders': No such file or directory\n"
+      "ROCk module is NOT loaded, possibly no GPU devices\n";
+  const std::string listed = "Agent 2\n  Name:                    gfx803\n";
+  EXPECT_EQ(diagnose(asked + warned + listed, amd).cause.id, "none");
+  EXPECT_EQ(diagnose(asked + warned, amd).cause.id, "driver-not-loaded");
+  // The GPU was there in another run, before.
+  EXPECT_EQ(diagnose(listed + asked + warned, amd).cause.id, "driver-not-loaded");
+  EXPECT_NE(diagnose("PyTorch does not find my card.\n" + asked + warned + listed, amd).cause.id,
+            "none");
+}
+
+TEST(ToldStories, a_machine_that_switches_itself_off_is_not_healthy) {
+  const std::string job = "Prompt executed in 29.30 seconds\n";
+  EXPECT_EQ(diagnose("Pictures are fine.\n" + job, amd).cause.id, "none");
+  EXPECT_EQ(diagnose("The whole PC goes off during or right after an image.\n" + job, amd).cause.id,
+            "insufficient-evidence");
+}
+
+TEST(ToldStories, notes_that_are_harmless) {
+  const std::string complaint = "Everything that I run on this card crashes after some minutes.\n";
+  for (const char* line :
+       {"transformer.py:20: UserWarning: Flash Attention is disabled as it requires a GPU with "
+        "Ampere (8.0) CUDA capability.\n",
+        "W tensorflow/stream_executor/rocm/rocm_driver.cc:405] creating context when one is "
+        "currently active; existing: 0x7ff369ad9360\n",
+        "I can't find a package of pre-compiled kernels for it:\nPackage: "
+        "miopen-hip-gfx900kdb6.0.0\n"}) {
+    EXPECT_EQ(diagnose(line, amd).cause.id, "none") << line;
+    EXPECT_NE(diagnose(complaint + line, amd).cause.id, "none") << line;
+  }
+}
+
+TEST(ToldStories, another_value_of_the_override_works) {
+  constexpr std::string_view card =
+      R"({"vendor": "AMD", "gfx": "gfx1031", "env": "HSA_OVERRIDE_GFX_VERSION=11.0.0"})";
+  const std::string told =
+      "The whole desktop crashes while it starts.\n"
+      " - line removed: only the app crashes\n";
+  EXPECT_EQ(diagnose(told + " - `HSA_OVERRIDE_GFX_VERSION=10.3.0`: runs fine\n", card).cause.id,
+            "gfx-override-wrong");
+  const auto sure = [&](const std::string& came) {
+    return confidence_of(
+        diagnose(told + " - `HSA_OVERRIDE_GFX_VERSION=10.3.0`: " + came + "\n", card),
+        "gfx-override-wrong");
+  };
+  EXPECT_GT(sure("runs fine"), 0.8);
+  EXPECT_LT(sure("crashes"), 0.8);
+}
+
+TEST(ToldStories, masks_of_a_later_run_do_not_count) {
+  const std::string fails =
+      "> ROCR_VISIBLE_DEVICES=1 CUDA_VISIBLE_DEVICES=1 python t.py\n"
+      "RuntimeError: No HIP GPUs are available\n";
+  const std::string works = "> ROCR_VISIBLE_DEVICES=1 CUDA_VISIBLE_DEVICES=0 python t.py\n1\n";
+  EXPECT_EQ(diagnose(fails + works, amd).cause.id, "device-index");
+  EXPECT_NE(diagnose(works + "RuntimeError: No HIP GPUs are available\n", amd).cause.id,
+            "device-index");
+}
+
+TEST(ToldStories, root_gets_through) {
+  const std::string fails =
+      "hsa api call failure at: rocminfo.cc:1102\n"
+      "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate.\n";
+  EXPECT_EQ(diagnose(fails + "With `sudo rocminfo` it works as it should.\n", amd).cause.id,
+            "device-permission");
+  EXPECT_NE(diagnose(fails + "With `sudo rocminfo` it works no better.\n", amd).cause.id,
+            "device-permission");
+}
+
+TEST(ToldStories, a_fault_in_kernels_of_ones_own) {
+  const std::string fault =
+      "Memory access fault by GPU node-1 on address 0x916dd3000. Reason: Page not present.\n";
+  EXPECT_EQ(diagnose("Two sequences of my own kernels, the second ends in\n" + fault, amd).cause.id,
+            "app-bug");
+  EXPECT_NE(diagnose("Two sequences of kernels, the second ends in\n" + fault, amd).cause.id,
+            "app-bug");
+}
+
+TEST(ToldStories, the_node_is_said_to_be_gone) {
+  const std::string gone = "/dev/kfd is no longer there, on the host I mean.\n";
+  EXPECT_EQ(diagnose(gone, amd).cause.id, "driver-not-loaded");
+  EXPECT_EQ(diagnose("modprobe amdkfd gives an exec error.\n", amd).cause.id, "driver-not-loaded");
+  EXPECT_NE(diagnose("/dev/kfd is there, on the host I mean.\n", amd).cause.id,
+            "driver-not-loaded");
+}
+
+TEST(ToldStories, the_compute_driver_trips_over_a_chip_of_gcn_2) {
+  const std::string warned = "[109115.055058] Load non-HWS mqd while stopped\n";
+  constexpr std::string_view hawaii = R"({"vendor": "AMD", "gpu": "R9 390X", "gfx": "gfx701"})";
+  constexpr std::string_view navi = R"({"vendor": "AMD", "gfx": "gfx1100"})";
+  EXPECT_EQ(diagnose(warned, hawaii).cause.id, "gpu-unsupported");
+  EXPECT_NE(diagnose(warned, navi).cause.id, "gpu-unsupported");
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "findings/causes/told_topics.h"
 
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -185,10 +187,15 @@ bool is_hearsay(const logs::Observations& log) {
 }
 
 bool tells_of_trouble(const logs::Observations& log) {
-  const std::set<Line> harmless =
-      lines_of(log, [](const Observation& one) { return one.signature->role == Role::noise; });
+  const std::set<Line> harmless = lines_of(log, [&](const Observation& one) {
+    const bool refuted = one.id() == "module-not-loaded" && !is_failure(log, one);
+    return refuted || one.signature->role == Role::noise;
+  });
+  // Whoever asks what is wrong about lines tells of nothing that does not work.
+  static const RE2 asks(R"((?i)^\s*what(?:.s| is) wrong (?:with|here|about)\b[^.?!]*\?\s*$)");
   const auto told = log.of("trouble-words");
   return std::any_of(told.begin(), told.end(), [&](const Observation* one) {
+    if (RE2::FullMatch(one->text, asks)) return false;
     return !harmless.contains({one->log, one->line}) && logs::is_sentence(one->text);
   });
 }
