@@ -150,8 +150,9 @@ Sign used_all_the_same(const LogSubject& subject) {
 Sign lost_by_path(const LogSubject& subject) {
   const Observation* spaced = hidden_by_path(subject);
   if (spaced == nullptr) return {};
-  return {subject.log.first_of({"no-binary-for-gpu", "invalid-device-function"}), 0.7,
-          "ROCm does not find code that is there: the program's path has a space",
+  return {subject.log.first_of(
+              {"no-binary-for-gpu", "invalid-device-function", "kernel-image-refused"}),
+          0.7, "ROCm does not find code that is there: the program's path has a space",
           "ROCm 6's runtime cannot open its code below such a path, and then says that there is "
           "none for this GPU. Move the program to a path without spaces.",
           spaced};

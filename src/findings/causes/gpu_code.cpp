@@ -377,7 +377,8 @@ std::string describe_gpu(const LogSubject& subject, const std::string& gfx) {
 
 const Observation* hidden_by_path(const LogSubject& subject) {
   const Observation* spaced = subject.log.first("spaced-path");
-  if (spaced == nullptr || !subject.log.any_of({"no-binary-for-gpu", "invalid-device-function"})) {
+  if (spaced == nullptr || !subject.log.any_of({"no-binary-for-gpu", "invalid-device-function",
+                                                "kernel-image-refused"})) {
     return nullptr;
   }
   // The target that the job runs as has to be one that builds carry.

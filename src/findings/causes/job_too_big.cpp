@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+#include "findings/causes/access.h"
 #include "findings/causes/amounts.h"
 #include "findings/causes/apu_pool.h"
 #include "findings/causes/cache_advice.h"
@@ -120,8 +122,26 @@ void add_servers(const LogSubject& subject, Claim& claim) {
                "ollama finds too little memory for a single layer.", log.first("ollama-no-fit")});
 }
 
+// The shell's "Killed" after the machine stood still: with little RAM and no container, the kernel
+// ended the process that took it all.
+const Observation* killed_after_standstill(const LogSubject& subject) {
+  constexpr Bytes little{17ULL << 30U};
+  const bool small = subject.scene.ram && *subject.scene.ram <= little;
+  if (!small || !subject.log.seen("said-to-freeze") || !container_engine(subject.scene).empty()) {
+    return nullptr;
+  }
+  for (const Observation* one : subject.log.of("killed")) {
+    if (trim(one->text) == "Killed") return one;
+  }
+  return nullptr;
+}
+
 void add_host_memory(const LogSubject& subject, Claim& claim) {
   const logs::Observations& log = subject.log;
+  keep_surest(claim, {0.6, "The job needs more RAM than this machine has",
+                      "The machine stood still, and then the process was killed. Linux does both "
+                      "when RAM runs out.",
+                      killed_after_standstill(subject)});
   keep_surest(claim, {0.7, "The model needs more RAM than the machine has free", "",
                       log.first("ollama-no-ram")});
   keep_surest(claim, {0.6, "The machine ran out of RAM and the kernel killed a process",

@@ -302,5 +302,28 @@ TEST(ToldStories, the_compute_driver_trips_over_a_chip_of_gcn_2) {
   EXPECT_NE(diagnose(warned, navi).cause.id, "gpu-unsupported");
 }
 
+TEST(ToldStories, killed_after_a_standstill_with_little_ram) {
+  const std::string told = "Well up to the sampler, then the screen freezes.\n";
+  constexpr std::string_view small = R"({"vendor": "AMD", "ram": "16 GB"})";
+  constexpr std::string_view large = R"({"vendor": "AMD", "ram": "128 GB"})";
+  EXPECT_EQ(diagnose(told + "Killed\n", small).cause.id, "job-too-big");
+  EXPECT_NE(diagnose(told + "Killed\n", large).cause.id, "job-too-big");
+  EXPECT_NE(diagnose("Killed\n", small).cause.id, "job-too-big");
+}
+
+TEST(ToldStories, an_environment_below_a_path_with_a_space) {
+  const std::string refused =
+      "RuntimeError: HIP error: no kernel image is available for execution on the device\n";
+  constexpr std::string_view card =
+      R"({"vendor": "AMD", "gfx": "gfx1032", "env": "HSA_OVERRIDE_GFX_VERSION=10.3.0"})";
+  EXPECT_EQ(
+      diagnose("(rocm_env) me@pc:/media/me/New Volume/thesis$ python test.py\n" + refused, card)
+          .cause.id,
+      "framework-bug");
+  EXPECT_NE(diagnose("(rocm_env) me@pc:/media/me/Volume/thesis$ python test.py\n" + refused, card)
+                .cause.id,
+            "framework-bug");
+}
+
 }  // namespace
 }  // namespace headroom::findings
