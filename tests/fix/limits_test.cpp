@@ -91,7 +91,7 @@ TEST_F(StrixHalo, of_120_gib_the_pages_are_31457280) {
 
 TEST_F(StrixHalo, without_the_carve_out_it_is_refused_and_says_what_is_missing) {
   Machine machine(folder("before"));
-  machine.facts.gpus.front().vram_total = {facts::Missing{facts::Why::absent, "no such file"}, {}};
+  machine.facts.gpus.front().vram_total = {facts::Missing{facts::Why::not_present, ""}, {}};
   for (const char* size : {"", "64GiB", "max"}) {
     const auto change = machine.plan("ttm-cap", size);
     ASSERT_FALSE(change.has_value()) << size;
