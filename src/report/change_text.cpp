@@ -155,23 +155,24 @@ std::string note_text(std::string_view note, const Style& style) {
   return text;
 }
 
+std::string warning_text(std::string_view warning, std::string_view before, const Style& style) {
+  constexpr std::string_view mark = "warning: ";
+  const std::string indent(before.size() + mark.size(), ' ');
+  std::string text;
+  for (const std::string_view line : split_lines(warning)) {
+    const std::string shown = printable(line);
+    const std::string first = std::string(before) + style.yellow(mark);
+    text += shown.starts_with(' ') ? indent + keep_whole(shown) + "\n"
+                                   : fold(shown, text.empty() ? first : indent, style.width);
+  }
+  return text;
+}
+
 std::string to_text(const Change& change, const facts::Facts& now, const Style& style) {
   std::string text = style.bold(printable(change.title)) + "   " +
                      style.dim("(a dry run: nothing is changed)") + "\n";
-  for (const std::string& warning : change.warnings) {
-    constexpr std::string_view mark = "warning: ";
-    text += "\n";
-    bool begun = false;
-    // Commands to type are indented, and stand on lines of their own.
-    for (const std::string_view line : split_lines(warning)) {
-      const std::string shown = printable(line);
-      const std::string indent(mark.size(), ' ');
-      text += shown.starts_with(' ')
-                  ? indent + keep_whole(shown) + "\n"
-                  : fold(shown, begun ? indent : style.yellow(mark), style.width);
-      begun = true;
-    }
-  }
+  for (const std::string& warning : change.warnings)
+    text += "\n" + warning_text(warning, "", style);
   if (change.forecast) text += forecast_text(*change.forecast, now, style);
   text += steps_text(change, style) + fallback_text(change, style);
   if (!change.notes.empty()) text += heading("Good to know", "", style);

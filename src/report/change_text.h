@@ -26,6 +26,10 @@ std::vector<std::string> ways_back_without_journal(const plan::Change& change);
 // One of a change's notes. Below its first line stand commands to be pasted, each whole.
 std::string note_text(std::string_view note, const Style& style);
 
+// One of its warnings, `before` the mark. Below its first line stand sentences, and commands, which
+// are indented and each whole.
+std::string warning_text(std::string_view warning, std::string_view before, const Style& style);
+
 // "sudo headroom fix ttm-cap --size 120GiB --apply".
 std::string apply_command(const plan::Change& change);
 

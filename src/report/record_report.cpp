@@ -257,9 +257,7 @@ std::string applied_to_text(const Record& record, const Style& style) {
   std::string text = fmt::format("{} {}\n", style.green(by_hand ? "Your part:" : "Done:"),
                                  printable(change.title));
   // Whoever applied without a dry run has not seen them.
-  for (const std::string& warning : change.warnings) {
-    text += fold(printable(warning), "  " + style.yellow("warning: "), style.width);
-  }
+  for (const std::string& warning : change.warnings) text += warning_text(warning, "  ", style);
   std::size_t number = 0;
   for (const plan::Step& step : change.steps) text += step_line(step, ++number, style);
   text += fold(by_hand ? fmt::format("Its id in the journal is {}.", record.id)

@@ -123,6 +123,24 @@ std::optional<Hypothesis> on_an_appliance(const LogSubject& subject) {
   return host;
 }
 
+// A container engine did not find the node that it was to pass on.
+void by_the_engine(const LogSubject& subject, const Observation& engine, const PlatformSign& sign,
+                   const KfdNode& node, Hypothesis& host) {
+  const bool below = !engine.value("below").empty();
+  host.reasons.emplace_back(
+      below ? "The host's own files, seen from a container, have no such node."
+            : "The container engine looks for the node on the system where it runs, and does not "
+              "find it.");
+  host.evidence.push_back(show(subject, engine));
+  host.confidence = sign.platform != Platform::native ? 0.92
+                    : below                           ? 0.88  // Somebody looked at the host.
+                    : node.line != nullptr            ? 0.85
+                                                      : 0.6;
+  if (node.line == nullptr) return;
+  host.reasons.emplace_back("The host has /dev/kfd, so the engine does not run on the host.");
+  host.evidence.push_back(show(subject, *node.line, "the host's own node"));
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   if (auto appliance = on_an_appliance(subject)) return appliance;
   if (const Observation* configured = subject.log.first("kernel-without-kfd")) {
@@ -133,20 +151,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis host;
   const KfdNode node = kfd_node(subject);
   if (engine != nullptr) {
-    host.reasons.emplace_back(
-        engine->value("below").empty()
-            ? "The container engine looks for the node on the system where it runs, and does not "
-              "find it."
-            : "The host's own files, seen from a container, have no such node.");
-    host.evidence.push_back(show(subject, *engine));
-    host.confidence = sign.platform != Platform::native ? 0.92
-                      : !engine->value("below").empty() ? 0.88  // Somebody looked at the host.
-                      : node.line != nullptr            ? 0.85
-                                                        : 0.6;
-    if (node.line != nullptr) {
-      host.reasons.emplace_back("The host has /dev/kfd, so the engine does not run on the host.");
-      host.evidence.push_back(show(subject, *node.line, "the host's own node"));
-    }
+    by_the_engine(subject, *engine, sign, node, host);
   } else {
     const Observation* lost =
         subject.log.first_of({"module-not-loaded", "kfd-absent", "no-gpu-seen", "rocminfo-failed"});
