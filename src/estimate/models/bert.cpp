@@ -2,6 +2,8 @@
 // BERT, RoBERTa, ELECTRA, ERNIE and DistilBERT: an encoder with its norms behind and one on its
 // embeddings. Without a task in the config's "architectures" it is the bare model, with its pooler
 // where it has one. Sources: transformers, models/{bert,roberta,electra,ernie,distilbert}.
+#include <fmt/format.h>
+
 #include "estimate/models/families.h"
 #include "estimate/models/llama.h"
 

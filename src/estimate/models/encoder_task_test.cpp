@@ -20,7 +20,7 @@ Result<Architecture> model_of(const std::string& type, const std::string& more) 
 }
 
 Result<Architecture> with_head(const std::string& type, const std::string& head) {
-  return model_of(type, "\"architectures\": [\"" + head + "\"]");
+  return model_of(type, "\"max_position_embeddings\": 512, \"architectures\": [\"" + head + "\"]");
 }
 
 TEST(EncoderTask, a_head_that_is_not_known_is_refused) {

@@ -35,6 +35,8 @@ TEST(ToldStories, a_standstill_where_memory_is_mapped_piece_by_piece) {
   EXPECT_EQ(diagnose(hang, set).cause.id, "unsupported-option");
   EXPECT_NE(diagnose(hang, amd).cause.id, "unsupported-option");
   EXPECT_NE(diagnose("Step 10 took 3 s.\n", set).cause.id, "unsupported-option");
+  EXPECT_NE(diagnose("DataParallel deadlocks during model synchronization.\n", set).cause.id,
+            "unsupported-option");
 }
 
 TEST(ToldStories, a_kernels_check_is_one_failure_however_often_it_is_told) {

@@ -89,18 +89,18 @@ std::optional<Hypothesis> find_stuck_in_mapping(const LogSubject& subject) {
   const Observation* mapping = log.first("virtual-memory-call");
   if (setting == nullptr || log.first("said-not-to-hang") != nullptr) return std::nullopt;
   const Observation* died = log.first_of({"segfault", "aborted", "memory-access-fault"});
-  if (halt == nullptr && (mapping == nullptr || died == nullptr)) return std::nullopt;
+  // A job may stand still for many reasons, and the option may stand in a plan for tomorrow.
+  if (mapping == nullptr || (halt == nullptr && died == nullptr)) return std::nullopt;
   Hypothesis option;
-  option.confidence = mapping != nullptr ? 0.72 : 0.42;
+  option.confidence = 0.72;
   option.title = "expandable_segments is set, and the job stands still";
   if (halt == nullptr) option.title = "expandable_segments is set, and the job dies in such a call";
   option.reasons.emplace_back(
       "With it PyTorch maps memory piece by piece. On ROCm that is new, and not every kernel, "
       "runtime "
       "and GPU does it.");
-  option.evidence = {show(subject, halt != nullptr ? *halt : *died)};
-  if (mapping != nullptr)
-    option.evidence.push_back(show(subject, *mapping, logs::describe(*mapping)));
+  option.evidence = {show(subject, halt != nullptr ? *halt : *died),
+                     show(subject, *mapping, logs::describe(*mapping))};
   const facts::Source& source = setting->source;
   option.evidence.push_back({source.path, source.line, source.text, "what asks for it"});
   option.fix = {
