@@ -196,9 +196,14 @@ void say_what_else_is_needed(const findings::Diagnosis& diagnosis, plan::Change&
     std::string text =
         fmt::format("This change does not mend what check also found: {}.", finding.title);
     for (const findings::Step& step : finding.fix) {
-      const std::string& command = step.is_command() || step.is_look() ? step.text : step.run;
-      if (&command == &step.run) text += "\n" + step.text + (command.empty() ? "" : ":");
-      if (!command.empty()) text += "\n  " + command;
+      const bool is_typed = step.is_command() || step.is_look();
+      if (!is_typed && step.run.empty()) {
+        text += "\n" + step.whole();
+        continue;
+      }
+      if (!is_typed) text += "\n" + step.text + ":";
+      text += "\n  " + (is_typed ? step.text : step.run);
+      if (!step.remark.empty()) text += "   " + step.remark;
     }
     change.warnings.push_back(std::move(text));
   }
