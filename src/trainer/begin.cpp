@@ -9,6 +9,7 @@
 #include "base/json_text.h"
 #include "trainer/data/checksum.h"
 #include "trainer/kernels/kernels.h"
+#include "trainer/ranks/c10d_group.h"
 #include "trainer/ranks/pipeline.h"
 
 namespace headroom::trainer {
@@ -22,15 +23,17 @@ std::uint64_t number_of(const std::string& checksum, std::size_t digits) {
   return number;
 }
 
-Result<Ranks> join_others(const TrainRequest& request) {
+Result<Ranks> join_others(const TrainRequest& request, Observer& observer) {
   if (request.place.is_alone()) return Ranks();
   constexpr std::size_t digits = 16;
   const std::string settings = to_json(request.settings).dump() + (request.resume ? "+" : "");
   const Settings& own = request.settings;
   const std::uint64_t message =
       own.model.part ? message_bytes(own.config, own.model, own.batch.micro) : 0;
-  return Ranks::join(request.place, number_of(data::checksum_of(settings), digits), nullptr,
-                     message);
+  const std::uint64_t job = number_of(data::checksum_of(settings), digits);
+  if (!request.place.rendezvous) return Ranks::join(request.place, job, nullptr, message);
+  HEADROOM_TRY(auto group, join_c10d(request.place, job, observer));
+  return Ranks(request.place, std::move(group));
 }
 
 RunLength length_of(const TrainRequest& request, const data::Split& samples) {
@@ -70,7 +73,8 @@ Result<Bytes> capacity_of(const TrainRequest& request) {
   const Settings& settings = request.settings;
   HEADROOM_TRY(const Bytes asked,
                settings.capacity ? Result<Bytes>(*settings.capacity) : installed_ram());
-  const std::uint64_t own = settings.capacity ? asked.value : asked.value / request.place.ranks;
+  const std::uint64_t own =
+      settings.capacity ? asked.value : asked.value / request.place.on_this_machine;
   return Bytes{round_down(own, allocator::page_bytes)};  // As the allocator does.
 }
 
@@ -102,7 +106,7 @@ Result<Begun> begin(const TrainRequest& request, Observer& observer) {
   Begun begun;
   HEADROOM_TRY(const Bytes capacity, capacity_of(request));
   HEADROOM_CHECK(check_capacity(settings, capacity));
-  HEADROOM_TRY(begun.ranks, join_others(request));
+  HEADROOM_TRY(begun.ranks, join_others(request, observer));
   if (begun.ranks.leads()) {
     HEADROOM_TRY(OutputLock lock, open_output(request.output, request.resume));
     if (lock.missing())

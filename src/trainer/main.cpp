@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -28,6 +29,7 @@
 #include "run/output_folder.h"
 #include "trainer/calibration/calibrate.h"
 #include "trainer/check_files.h"
+#include "trainer/checkpoint.h"
 #include "trainer/oom_score.h"
 #include "trainer/ranks/ranks.h"
 #include "trainer/run_identity.h"
@@ -146,6 +148,12 @@ std::optional<std::string> variable(const char* name) {
 
 // A split job has a process for each stage, none of which can be done without.
 Status check_place(const RankPlace& place, std::uint64_t stages, const std::string& job) {
+  if (stages > 1 && place.rendezvous)
+    return Error{Errc::unsupported,
+                 fmt::format("engine.stages = {}: expected processes of one machine that headroom "
+                             "has started, found those of another launcher",
+                             stages),
+                 "headroom run " + job + ", or engine.stages = 1"};
   if (stages == 1 || (place.ranks == stages && !place.goes_on)) return Done{};
   return Error{
       Errc::invalid,
@@ -153,6 +161,13 @@ Status check_place(const RankPlace& place, std::uint64_t stages, const std::stri
           "engine.stages = {}: expected {} processes that end together, found {}", stages, stages,
           place.goes_on ? "such that go on without a lost one" : std::to_string(place.ranks)),
       "headroom run " + job};
+}
+
+// A launcher that starts the ranks anew after a failure gives them the words of the first time.
+bool goes_on_by_itself(const RankPlace& place, const std::string& output) {
+  if (!place.rendezvous || place.rendezvous->tried == 0) return false;
+  std::error_code unreadable;
+  return std::filesystem::exists(checkpoint_path(output), unreadable);
 }
 
 Result<TrainRequest> make_request(const Arguments& arguments) {
@@ -171,7 +186,6 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
   if (stages > 1) request.settings.model.part = plan.stages.at(request.place.rank).part;
   request.predicted = report::to_json(plan);
   request.trace_path = arguments.trace;
-  request.resume = arguments.resume;
   request.allowed_changes = arguments.allowed_changes;
   if (arguments.allocator == "libtorch") request.memory = MemorySource::libtorch;
   const estimate::Job::Model& model = loaded.job.model;
@@ -185,6 +199,7 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
     return Error{Errc::invalid, "expected a folder for the results, found none",
                  fmt::format("headroom-train {} --output DIR", arguments.job)};
   }
+  request.resume = arguments.resume || goes_on_by_itself(request.place, request.output);
   HEADROOM_CHECK(check_files(request, run::inputs_of(arguments.job, {}, loaded)));
   return request;
 }

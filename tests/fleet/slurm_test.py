@@ -8,6 +8,7 @@ In a mount namespace of its own, where /usr/local/sbin/headroom, which the scrip
 machine is changes while Slurm runs. Exit 77: a program or the right to make the namespace is missing.
 """
 import ctypes
+import json
 import os
 import pathlib
 import shutil
@@ -18,6 +19,9 @@ import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "trainer"))
+from tiny_job import write_job  # noqa: E402
 
 PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
@@ -58,7 +62,7 @@ Epilog={scripts}/epilog.sh
 HealthCheckProgram={scripts}/health.sh
 HealthCheckInterval=2
 HealthCheckNodeState=ANY
-NodeName=node NodeAddr=127.0.0.1 Port={node} CPUs=1 RealMemory=200 Gres=gpu:1 State=UNKNOWN
+NodeName=node NodeAddr=127.0.0.1 Port={node} CPUs=2 RealMemory=200 Gres=gpu:1 State=UNKNOWN
 PartitionName=all Nodes=node Default=YES MaxTime=INFINITE State=UP
 """
 
@@ -177,6 +181,22 @@ class Slurm(unittest.TestCase):
             job.terminate()
             job.wait(LONG_S)
         self.assertFalse((self.folder / "started").exists())
+
+    def test_ranks_of_headroom_train_find_each_other(self):
+        if not (PROGRAMS / "headroom-train").exists():
+            self.skipTest("headroom-train is not built")
+        job = write_job(self.folder)
+        job.write_text(job.read_text() + "batch.accumulate = 2\n")
+        words = [PROGRAMS / "headroom-train", job, "--output"]
+        own = {**os.environ, "OMP_NUM_THREADS": "1"}
+        done = run("srun", "-n", 2, *words, self.folder / "ranks", env=own)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("scontrol show hostnames", done.stderr)
+        own |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
+        done = run("srun", "-n", 2, *words, self.folder / "ranks", env=own)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        report = json.loads((self.folder / "ranks" / "report.json").read_text())
+        self.assertEqual([one["rank"] for one in report["ranks"]], [0, 1])
 
     def test_a_node_whose_gpu_is_broken_is_drained_with_the_reason(self):
         self.be(BROKEN)

@@ -213,10 +213,11 @@ class TrainerRanks(unittest.TestCase):
         self.assertLess(time.monotonic() - begun, 30)
         self.assertEqual(said.count("next: "), 1, said)
 
-    def test_another_launcher_is_told_how(self):
+    def test_variables_of_no_launcher_are_told_how(self):
         self.programs.environment |= {"WORLD_SIZE": "2", "RANK": "0"}
         done = self.programs.run("headroom-train", self.write(), "--output", self.scratch / "out")
         self.assertEqual(done.returncode, 2)
+        self.assertIn("MASTER_ADDR", done.stderr)
         self.assertIn("headroom run --ranks 2", done.stderr)
 
 

@@ -41,11 +41,59 @@ TEST(RankPlace, a_rank_of_headroom_knows_its_number) {
   EXPECT_TRUE(place->goes_on);
 }
 
-TEST(RankPlace, ranks_of_another_launcher_would_each_train_the_whole_job) {
-  const auto place = place_in({{"WORLD_SIZE", "4"}, {"RANK", "1"}});
+TEST(RankPlace, launchers_of_several_machines_are_understood) {
+  const Values here = {{"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "4000"}};
+  for (Values values : std::initializer_list<Values>{
+           {{"WORLD_SIZE", "4"}, {"RANK", "1"}, {"LOCAL_WORLD_SIZE", "2"}},
+           {{"OMPI_COMM_WORLD_SIZE", "4"},
+            {"OMPI_COMM_WORLD_RANK", "1"},
+            {"OMPI_COMM_WORLD_LOCAL_SIZE", "2"}},
+           {{"SLURM_STEP_NUM_TASKS", "4"},
+            {"SLURM_PROCID", "1"},
+            {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"}},
+           {{"PMI_SIZE", "4"}, {"PMI_RANK", "1"}, {"MPI_LOCALNRANKS", "2"}}}) {
+    values.insert(here.begin(), here.end());
+    const auto place = place_in(values);
+    ASSERT_TRUE(place) << place.error().message;
+    EXPECT_FALSE(place->is_alone());
+    EXPECT_EQ(place->rank, 1U);
+    EXPECT_EQ(place->ranks, 4U);
+    EXPECT_EQ(place->on_this_machine, 2U) << values.begin()->first;
+    ASSERT_TRUE(place->rendezvous);
+    EXPECT_EQ(place->rendezvous->host, "10.0.0.1");
+    EXPECT_EQ(place->rendezvous->port, 4000);
+  }
+}
+
+TEST(RankPlace, the_script_of_a_slurm_job_is_one_process) {
+  const auto place = place_in({{"SLURM_NTASKS", "4"}, {"SLURM_PROCID", "0"}});
+  ASSERT_TRUE(place);
+  EXPECT_TRUE(place->is_alone());
+}
+
+TEST(RankPlace, a_launcher_that_does_not_say_where_rank_0_is_is_told_how) {
+  const auto place = place_in({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "1"}});
   ASSERT_FALSE(place);
-  EXPECT_THAT(place.error().message, HasSubstr("WORLD_SIZE=4"));
-  EXPECT_THAT(place.error().next, HasSubstr("headroom run --ranks 4"));
+  EXPECT_THAT(place.error().message, HasSubstr("SLURM_STEP_NUM_TASKS=4, MASTER_ADDR"));
+  EXPECT_THAT(place.error().next, HasSubstr("scontrol show hostnames"));
+}
+
+TEST(RankPlace, where_torchrun_listens_itself_the_next_port_is_taken) {
+  Values values = {{"WORLD_SIZE", "2"},
+                   {"RANK", "1"},
+                   {"MASTER_ADDR", "h"},
+                   {"MASTER_PORT", "4000"},
+                   {"TORCHELASTIC_USE_AGENT_STORE", "True"},
+                   {"TORCHELASTIC_RESTART_COUNT", "3"}};
+  const auto place = place_in(values);
+  ASSERT_TRUE(place);
+  EXPECT_EQ(place->rendezvous->port, 4001);
+  EXPECT_EQ(place->rendezvous->tried, 3U);
+  values["HEADROOM_MASTER_PORT"] = "5";
+  EXPECT_EQ(place_in(values)->rendezvous->port, 5);
+  values.erase("HEADROOM_MASTER_PORT");
+  values["MASTER_PORT"] = "65535";
+  EXPECT_FALSE(place_in(values));
 }
 
 TEST(RankPlace, numbers_that_make_no_place_are_refused) {

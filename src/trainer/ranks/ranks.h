@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ranks of one job: processes that train the same model on one machine, each on its share of a
-// step's micro-batches, and add their gradients up through shared memory (the averager).
+// The ranks of one job: processes that train the same model, each on its share of a step's
+// micro-batches, and add their gradients up: through shared memory on one machine, through c10d
+// between several (group.h).
 //
-// All ranks call the same functions in the same order. A rank that ends or is stopped is noticed
-// (averager/peer_watch.h). What was being shared then is of no use, and all that are left are told
-// so in the same call; what they share next is theirs alone.
+// All ranks call the same functions in the same order. A rank that ends or is stopped is noticed.
+// What was being shared then is of no use, and all that are left are told so in the same call; what
+// they share next is theirs alone.
 //
 // Where the model is split over them, each rank has a part of its layers and all of the
-// micro-batches. What passes between neighbours goes through streams in the same segment, for which
-// /dev/shm has twice the largest message of each rank more (pipeline.h).
+// micro-batches. What passes between neighbours goes through streams (pipeline.h).
 //
-// Memory: at most 16 MiB for each rank in /dev/shm, and no tensor. The segment loses its name as
-// soon as all ranks have met, so nothing stays behind however they end.
+// Memory: the group's staging, and no tensor.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +26,7 @@
 #include "averager/streams.h"
 #include "base/result.h"
 #include "trainer/parameter.h"
+#include "trainer/ranks/group.h"
 #include "trainer/ranks/rank_place.h"
 
 namespace headroom::trainer {
@@ -45,14 +45,14 @@ class Ranks {
  public:
   Ranks() = default;  // A process that trains alone.
 
-  // Waits until all ranks are there. `job` is a number that ranks of one job have in common. Fails
-  // where one does not come in a minute, is of another job, or /dev/shm has no room.
-  // `message_bytes`: the largest that passes between neighbours; 0: nothing does.
+  // Those of one machine; fails as join_shared_memory() (shared_group.h).
   static Result<Ranks> join(const RankPlace& place, std::uint64_t job,
                             std::shared_ptr<averager::SharedMapping> mapping = nullptr,
                             std::uint64_t message_bytes = 0);
+  // Those of a group that is all there.
+  Ranks(const RankPlace& place, std::unique_ptr<RankGroup> group);
 
-  bool is_alone() const { return averager_ == nullptr; }
+  bool is_alone() const { return group_ == nullptr; }
   std::uint32_t rank() const { return rank_; }
   std::uint32_t ranks() const { return ranks_; }
   // Ranks as bits: those that are left, and those that were lost.
@@ -75,8 +75,8 @@ class Ranks {
 
   // The rest is for ranks over which a model is split: none of them can be done without, so a loss
   // always fails as tell() does.
-  bool is_split() const { return streams_.has_value(); }
-  averager::Streams& streams() { return *streams_; }
+  bool is_split() const { return group_ != nullptr && group_->streams() != nullptr; }
+  averager::Streams& streams() { return *group_->streams(); }
 
   // Adds what ranks have of one gradient, [elements] of `type`: `own` becomes the sum, on those
   // that have one; undefined on the others.
@@ -94,19 +94,16 @@ class Ranks {
   class Staging;
 
   std::uint32_t turn() const;
-  // Of what is staged.
+  // Of what is staged. Both notice who was lost: whether nobody was.
   Result<bool> sum(averager::ElementType type, std::uint64_t elements);
-  Status share_out(std::uint32_t from, std::uint64_t elements);
-  Result<bool> do_with_all(const averager::Request& request);
+  Status share_out(std::uint32_t from, std::uint64_t bytes);
+  bool take_present(std::uint32_t present);
 
   std::uint32_t rank_ = 0;
   std::uint32_t ranks_ = 1;
   std::uint32_t present_ = 1;
   std::uint32_t lost_ = 0;
-  std::uint64_t staging_bytes_ = 0;
-  std::byte* staging_ = nullptr;  // In the segment.
-  std::unique_ptr<averager::Averager> averager_;
-  std::optional<averager::Streams> streams_;
+  std::unique_ptr<RankGroup> group_;
 };
 
 }  // namespace headroom::trainer
