@@ -23,7 +23,8 @@ struct Launcher {
 // SLURM_STEP_NUM_TASKS is srun's; in the script of a job, which is one process, it is not there
 // while SLURM_NTASKS is.
 constexpr std::array<Launcher, 4> launchers = {{
-    {"WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE", "torchrun sets it; on one machine: headroom run --ranks 2 JOB"},
+    {"WORLD_SIZE", "RANK", "LOCAL_WORLD_SIZE",
+     "torchrun sets it; on one machine: headroom run --ranks 2 JOB"},
     {"OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
      "mpirun -x MASTER_ADDR=HOST -x MASTER_PORT=29500 …, with the host of rank 0"},
     {"SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "SLURM_STEP_TASKS_PER_NODE",
