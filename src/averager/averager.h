@@ -70,6 +70,8 @@ class Averager {
   std::uint32_t rank() const { return segment_.self().rank; }
   std::uint32_t ranks() const { return segment_.self().ranks; }
   bool has_come_back() const { return segment_.has_come_back(); }
+  // The ranks that take part in the next bucket. Requires: none is in flight.
+  protocol::RankMask expected() const { return expected_; }
 
  private:
   struct Flight {

@@ -117,8 +117,9 @@ void CommandOptions::add_to(CLI::App& command) {
       "there are GPUs. A job of headroom's own trainer is shared by N processes",
       "N|auto");
   add("--lost-rank", lost_rank,
-      "With --ranks: if a rank fails, stop the others (the default), or continue without it",
-      "stop|continue");
+      "With --ranks: if a rank fails, stop the others (the default), or continue without it; "
+      "restart also starts it again to join them, in a job of headroom's own trainer",
+      "stop|continue|restart");
   add("--root", root, "Use the GPUs of this folder, which mirrors a machine; for tests", "DIR");
 }
 
@@ -146,13 +147,15 @@ Result<supervisor::Settings> parse_given(const CommandOptions& options) {
 
 Result<RankChoice> parse_ranks(const CommandOptions& options) {
   RankChoice choice;
-  if (options.lost_rank != "stop" && options.lost_rank != "continue") {
+  if (options.lost_rank != "stop" && options.lost_rank != "continue" &&
+      options.lost_rank != "restart") {
     return Error{Errc::invalid,
-                 fmt::format("--lost-rank: expected stop or continue, found \"{}\"",
+                 fmt::format("--lost-rank: expected stop, continue or restart, found \"{}\"",
                              printable(options.lost_rank)),
                  "--lost-rank continue"};
   }
   if (options.lost_rank == "continue") choice.lost = run::LostRank::continues;
+  if (options.lost_rank == "restart") choice.lost = run::LostRank::restarts;
   if (options.ranks.empty()) {
     if (choice.lost == run::LostRank::stop) return choice;
     return Error{Errc::invalid, "--lost-rank: expected --ranks as well, because it is about them",

@@ -29,7 +29,8 @@ int run(const Options& options, const Context& context) {
   }
   job.environment = run::to_variables(context.environment);
   job.ranks = options.count;
-  job.lost = options.lost == "continue" ? run::LostRank::continues : run::LostRank::stop;
+  if (options.lost == "continue") job.lost = run::LostRank::continues;
+  if (options.lost == "restart") job.lost = run::LostRank::restarts;
   job.grace = supervisor::Time{options.grace_ms};
   const auto ended =
       run::run_ranks(job, [&context](const std::string& line) { context.printer.note(line); });

@@ -110,6 +110,11 @@ Result<std::uint32_t> count_ranks(const CommandQuestion& question, const RankCho
 Result<std::vector<std::string>> make_launcher(const CommandQuestion& question,
                                                const RankChoice& choice, const Ground& ground,
                                                const supervisor::Policy& policy) {
+  if (choice.lost == run::LostRank::restarts)
+    return Error{Errc::invalid,
+                 "--lost-rank restart: expected a job of headroom's own trainer, found a command, "
+                 "which does not know how to come back to the other ranks",
+                 "headroom run --ranks 2 --restarts 3 -- CMD, which starts all ranks again"};
   HEADROOM_TRY(const std::uint32_t ranks, count_ranks(question, choice, ground));
   if (ranks == 1) return std::vector<std::string>();
   HEADROOM_TRY(const std::string program, machine::program_path());

@@ -70,13 +70,9 @@ Result<estimate::Plan> plan_ranks(const run::LoadedJob& loaded, const std::strin
 std::vector<std::string> trainer_words(const std::string& folder, const RankChoice& choice) {
   std::vector<std::string> words;
   if (choice.ranks > 1)
-    words = {folder + "/headroom",
-             "ranks",
-             "--count",
-             std::to_string(choice.ranks),
-             "--lost-rank",
-             choice.lost == run::LostRank::continues ? "continue" : "stop",
-             "--"};
+    words = {
+        folder + "/headroom",      "ranks", "--count", std::to_string(choice.ranks), "--lost-rank",
+        run::name_of(choice.lost), "--"};
   words.push_back(folder + "/headroom-train");
   return words;
 }

@@ -106,8 +106,13 @@ Result<Begun> begin(const TrainRequest& request, Observer& observer) {
   Begun begun;
   HEADROOM_TRY(const Bytes capacity, capacity_of(request));
   HEADROOM_CHECK(check_capacity(settings, capacity));
-  HEADROOM_TRY(begun.ranks, join_others(request, observer));
-  if (begun.ranks.leads()) {
+  // One that comes back joins the others last: they wait for it from then on.
+  const bool comes_back = request.place.comes_back;
+  if (!comes_back) {
+    HEADROOM_TRY(begun.ranks, join_others(request, observer));
+  }
+  const bool leads = !comes_back && begun.ranks.leads();
+  if (leads) {
     HEADROOM_TRY(OutputLock lock, open_output(request.output, request.resume));
     if (lock.missing())
       observer.on_note("nothing keeps another run from writing there too: " + *lock.missing());
@@ -117,13 +122,16 @@ Result<Begun> begin(const TrainRequest& request, Observer& observer) {
   for (const std::string& note : begun.samples.notes) observer.on_note(note);
   begun.length = length_of(request, begun.samples);
   begun.identity = identify(settings, begun.samples);
-  if (begun.ranks.leads()) {
+  if (leads) {
     OutputSize size = output_size(settings, begun.length);
     size.recording *= request.place.ranks;
     HEADROOM_CHECK(check_room(request.output, size));
   }
   HEADROOM_CHECK(agree(begun.ranks, begun.identity));
   HEADROOM_TRY(begun.memory, make_memory(request, capacity, observer));
+  if (comes_back) {
+    HEADROOM_TRY(begun.ranks, join_others(request, observer));
+  }
   return begun;
 }
 

@@ -247,10 +247,11 @@ int end_beside(const Result<TrainOutcome>& outcome, const RankPlace& place,
 int run_job(const Arguments& arguments, machine::Printer& printer) {
   const auto request = make_request(arguments);
   if (!request) return fail(printer, request.error(), exit_usage);
-  ConsoleObserver observer(printer, arguments.quiet, request->place.rank == 0);
+  const bool leads = request->place.rank == 0 && !request->place.comes_back;
+  ConsoleObserver observer(printer, arguments.quiet, leads);
   const auto outcome = train(*request, observer);
   observer.close_line();
-  const bool is_beside = outcome ? !outcome->leads : request->place.rank != 0;
+  const bool is_beside = outcome ? !outcome->leads : !leads;
   if (outcome && outcome->status && is_beside) return exit_ok;
   if (is_beside) return end_beside(outcome, request->place, printer);
   if (!outcome) return fail(printer, outcome.error(), exit_code_of(outcome.error()));

@@ -23,7 +23,7 @@ Result<std::vector<double>> SharedWork::do_all(std::size_t count, const Part& pa
                                                std::uint64_t steps,
                                                std::deque<Parameter>* trained) {
   while (true) {
-    const std::uint32_t lost_before = ranks_.lost();
+    HEADROOM_CHECK(go_on_without_lost(steps));
     const auto [first, last] = ranks_.share(count);
     HEADROOM_TRY(std::vector<double> numbers, part(first, last));
     numbers.push_back(observer_.wants_stop() ? 1 : 0);
@@ -41,12 +41,13 @@ Result<std::vector<double>> SharedWork::do_all(std::size_t count, const Part& pa
       }
     }
     if (trained != nullptr) drop_gradients(*trained);
-    HEADROOM_CHECK(go_on_without(ranks_.lost() & ~lost_before, steps));
   }
 }
 
-Status SharedWork::go_on_without(std::uint32_t lost, std::uint64_t steps) {
-  if (!ranks_.leads()) return Done{};
+Status SharedWork::go_on_without_lost(std::uint64_t steps) {
+  const std::uint32_t lost = ranks_.lost() & ~known_lost_;
+  known_lost_ = ranks_.lost();
+  if (lost == 0 || !ranks_.leads()) return Done{};
   const bool is_new = !output_.writes();
   if (is_new) {
     HEADROOM_CHECK(output_.take_over(steps));

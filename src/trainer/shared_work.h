@@ -36,11 +36,13 @@ class SharedWork {
   bool wants_stop() const { return ranks_.is_alone() ? observer_.wants_stop() : wants_stop_; }
 
  private:
-  Status go_on_without(std::uint32_t lost, std::uint64_t steps);
+  // Of ranks that were lost since it was last asked, here or at the border of a step.
+  Status go_on_without_lost(std::uint64_t steps);
 
   Ranks& ranks_;
   RunOutput& output_;
   Observer& observer_;
+  std::uint32_t known_lost_ = 0;  // Ranks of which it was said, and whose work was taken over.
   bool wants_stop_ = false;
 };
 

@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <memory>
 #include <span>
+#include <utility>
 
 #include "trainer/begin.h"
 #include "trainer/checksum.h"
@@ -15,6 +17,8 @@
 #include "trainer/load_weights.h"
 #include "trainer/optimizer.h"
 #include "trainer/output_folder.h"
+#include "trainer/ranks/rank_peaks.h"
+#include "trainer/resume_notes.h"
 #include "trainer/run_errors.h"
 #include "trainer/run_output.h"
 #include "trainer/run_records.h"
@@ -56,7 +60,11 @@ class Run {
     HEADROOM_CHECK(fill_weights());
     model_->initialise_adapters(mix_seed(settings_.seed, adapter_seed));
     if (settings_.model.lora) HEADROOM_CHECK(identify_base());
-    if (request_.resume) HEADROOM_CHECK(load_position());
+    if (request_.place.comes_back) {
+      HEADROOM_CHECK(come_back());
+    } else if (request_.resume) {
+      HEADROOM_CHECK(load_position());
+    }
     return output_.open_metrics(position_.steps);
   }
 
@@ -68,6 +76,7 @@ class Run {
       const std::uint64_t epoch = position_.epoch;
       const auto order = data::shuffled(samples_.training.size(), settings_.seed, epoch);
       while (position_.epoch == epoch) {
+        HEADROOM_CHECK(admit_ranks());
         HEADROOM_CHECK(timer_.time([&] { return train_step(order); }));
         HEADROOM_CHECK(evaluate_if_due());
         if (work_.wants_stop()) return stop();
@@ -75,7 +84,7 @@ class Run {
       }
     }
     HEADROOM_CHECK(save_result());
-    HEADROOM_CHECK(compare_peaks());
+    HEADROOM_TRY(totals_.ranks, gather_peaks(ranks_, memory_.measured()));
     totals_.completed = true;
     return Done{};
   }
@@ -139,17 +148,32 @@ class Run {
     output_.found_checkpoint(position_.steps);
     end_epoch();  // Older versions stopped in front of it.
     HEADROOM_CHECK(find_best());
-    observer_.on_note(fmt::format("resuming after step {}", position_.steps));
-    if (!loaded.has_checksums)
-      observer_.on_note(
-          "the checkpoint is of an older headroom and has no checksums: whether it is whole, and "
-          "of this very job, is not known; the next one has them");
-    if (loaded.fused && *loaded.fused != kernels::kernels().fused)
-      observer_.on_note(fmt::format(
-          "the checkpoint was computed {} fused multiply-add, and this processor computes {} it: "
-          "from here on the numbers are equal but for their rounding",
-          *loaded.fused ? "with" : "without", *loaded.fused ? "without" : "with"));
+    for (const std::string& note : resume_notes(loaded)) observer_.on_note(note);
     return Done{};
+  }
+
+  // Ranks that were lost and started again go on from a checkpoint that is written for them.
+  Status admit_ranks() {
+    if (!request_.place.admits || std::exchange(just_came_back_, false)) return Done{};
+    HEADROOM_TRY(const std::uint32_t joined, ranks_.admit());
+    if (joined == 0) return Done{};
+    HEADROOM_CHECK(save_position());
+    HEADROOM_CHECK(ranks_.catch_up(position_.steps));
+    if (output_.writes())
+      observer_.on_note(
+          fmt::format("rank {} is back, after step {}", std::countr_zero(joined), position_.steps));
+    return Done{};
+  }
+
+  Status come_back() {
+    HEADROOM_TRY(const std::uint64_t steps, ranks_.catch_up(std::nullopt));
+    HEADROOM_CHECK(load_position());
+    just_came_back_ = true;
+    if (position_.steps == steps) return Done{};
+    return Error{Errc::io,
+                 fmt::format("expected the state after step {}, found that after step {}", steps,
+                             position_.steps),
+                 "--lost-rank continue, which goes on without it"};
   }
 
   Status fill_weights() {
@@ -306,20 +330,6 @@ class Run {
     return saved;
   }
 
-  // What each rank needed, for the report of the one that writes it.
-  Status compare_peaks() {
-    const auto memory = memory_.measured();
-    if (ranks_.is_alone() || !memory) return Done{};
-    HEADROOM_TRY(const auto told,
-                 ranks_.tell({static_cast<double>(memory->usage.live_peak_bytes),
-                              static_cast<double>(memory->usage.reserved_peak_bytes)}));
-    if (!told) return Done{};
-    for (const Told& one : *told)
-      totals_.ranks.push_back({one.rank, static_cast<std::uint64_t>(one.numbers[0]),
-                               static_cast<std::uint64_t>(one.numbers[1])});
-    return Done{};
-  }
-
   std::string checkpoint_note() const {
     return fmt::format("the state after step {} is in {}", position_.steps,
                        checkpoint_path(request_.output));
@@ -351,8 +361,9 @@ class Run {
   std::optional<Clock::time_point> start_;
   std::optional<double> last_evaluation_;
   Status rescued_ = Done{};
-  bool updating_ = false;      // Parameters are between two steps.
-  bool known_to_all_ = false;  // Why the run ends early, on every rank.
+  bool just_came_back_ = false;  // At this very border.
+  bool updating_ = false;        // Parameters are between two steps.
+  bool known_to_all_ = false;    // Why the run ends early, on every rank.
 };
 
 }  // namespace

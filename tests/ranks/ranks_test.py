@@ -94,7 +94,8 @@ class Ranks(unittest.TestCase):
     def test_wrong_words_are_refused_before_anything_starts(self):
         for words, said in ((("--ranks", "0"), "expected a number from 1 to 16"), (("--ranks", "17"), "expected a number"),
                             (("--ranks", "two"), "or auto"), (("--lost-rank", "continue"), "expected --ranks as well"),
-                            (("--ranks", "2", "--lost-rank", "no"), "expected stop or continue")):
+                            (("--ranks", "2", "--lost-rank", "no"), "expected stop, continue or restart"),
+                            (("--ranks", "2", "--lost-rank", "restart"), "expected a job of headroom's own trainer")):
             done = self.run_ranks(*words, "--", "sh", "-c", "echo started")
             self.assertEqual((done.returncode, done.stdout), (2, ""), words)
             self.assertIn(said, done.stderr)

@@ -157,6 +157,64 @@ class TrainerRanks(unittest.TestCase):
             self.assertEqual([line["step"] for line in self.losses(output)], list(range(1, report["steps"] + 1)))
             self.assertLess(furthest(self.scratch / "whole", self.scratch / output), 10 * SGD, output)
 
+    def steps(self, output):
+        metrics = self.scratch / output / "metrics.jsonl"
+        return metrics.read_text().count("\n") if metrics.exists() else 0
+
+    def stop(self, run, output, more=10):
+        """After `more` steps, and what it has said from now on."""
+        enough = self.steps(output) + more
+        while self.steps(output) < enough:
+            self.assertIsNone(run.poll())
+            time.sleep(0.01)
+        run.terminate()
+        _, said = run.communicate(timeout=120)
+        self.assertIn("stopped by request", said)
+        return said
+
+    def compare_with_one_process(self, job, output):
+        """The losses of a run that was stopped are those of one process, in every step and once."""
+        several = self.losses(output)
+        run = self.programs.start("headroom-train", job, "--output", self.scratch / f"{output}-alone")
+        self.addCleanup(run.communicate)
+        self.addCleanup(run.kill)
+        self.stop(run, f"{output}-alone", len(several) + 1)
+        self.assertEqual([line["step"] for line in several], list(range(1, len(several) + 1)))
+        for one, other in zip(self.losses(f"{output}-alone"), several):
+            self.assertAlmostEqual(one["loss"], other["loss"], places=4)
+
+    def test_a_lost_rank_comes_back_and_the_training_is_the_same(self):
+        job = self.write('optimizer.kind = "sgd"', "data.evaluation = 0.2", epochs=2000)
+        run, ranks = self.begin(job, "out", "--lost-rank", "restart")
+        for killed in (2, 0, 1, 0):  # 0 is the one that writes at first.
+            os.kill(self.ranks_of(run.pid)[killed], signal.SIGKILL)
+            said = self.until(run, "is back, after step")
+            self.assertIn(f"rank {killed} (PID", said)
+            self.assertIn("it is started again", said)
+            self.assertIn(f"rank {killed} is back, after step", said)
+        self.assertEqual(sorted(self.ranks_of(run.pid)), [0, 1, 2])
+        self.stop(run, "out")
+        self.compare_with_one_process(job, "out")
+
+    def until(self, run, words):
+        said = ""
+        while words not in said:
+            line = run.stderr.readline()
+            self.assertNotEqual(line, "", said)
+            said += line
+        return said
+
+    def test_one_that_cannot_come_back_costs_the_others_nothing(self):
+        job = self.write('optimizer.kind = "sgd"', epochs=2000)
+        run, ranks = self.begin(job, "out", "--lost-rank", "restart")
+        for again in range(4):
+            while (own := self.ranks_of(run.pid).get(2)) is None:
+                time.sleep(0.01)
+            os.kill(own, signal.SIGKILL)
+            self.until(run, "it is started again" if again < 3 else "the others go on without it")
+        self.stop(run, "out")
+        self.compare_with_one_process(job, "out")
+
     def test_a_rank_that_is_killed_ends_the_others_and_costs_nothing(self):
         job = self.write(epochs=30)
         run, ranks = self.begin(job, "out")

@@ -89,6 +89,13 @@ Result<Siblings> Siblings::start(const std::vector<SiblingCommand>& commands,
   return siblings;
 }
 
+Status Siblings::start_again(std::size_t index, const SiblingCommand& command,
+                             const Signals& signals) {
+  HEADROOM_TRY(pids_.at(index), start_one(command, signals));
+  --ended_;
+  return Done{};
+}
+
 Siblings::~Siblings() {
   send_all(SIGKILL);
   for (const pid_t pid : pids_) {
@@ -108,10 +115,13 @@ std::optional<SiblingExit> Siblings::next_exit() {
   return std::nullopt;
 }
 
+void Siblings::send(std::size_t index, int signal) {
+  const pid_t pid = pids_.at(index);
+  if (pid > 0) ::kill(pid, signal);
+}
+
 void Siblings::send_all(int signal) {
-  for (const pid_t pid : pids_) {
-    if (pid > 0) ::kill(pid, signal);
-  }
+  for (std::size_t i = 0; i < pids_.size(); ++i) send(i, signal);
 }
 
 void end_with_parent() {

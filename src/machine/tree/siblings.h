@@ -38,10 +38,15 @@ class Siblings {
   Siblings& operator=(Siblings&&) = delete;
   ~Siblings();  // Ends what is left, with SIGKILL.
 
+  // Starts another one in the place of one that has ended; fails as start() does, and the place
+  // stays empty then.
+  Status start_again(std::size_t index, const SiblingCommand& command, const Signals& signals);
+
   // One that has ended and was not told yet. Never waits: SIGCHLD says when to ask.
   std::optional<SiblingExit> next_exit();
   std::size_t running() const { return pids_.size() - ended_; }
   void send_all(int signal);
+  void send(std::size_t index, int signal);  // Nothing if it has ended.
 
  private:
   Siblings() = default;

@@ -32,23 +32,31 @@ std::string how(const machine::TreeExit& exit) {
                      : fmt::format("ended with exit code {}", exit.code);
 }
 
+constexpr std::uint32_t most_restarts = 3;  // Of each rank.
+
 // The ranks while they run.
 class Ranks {
  public:
-  Ranks(const RankJob& job, machine::Siblings siblings,
+  Ranks(const RankJob& job, std::vector<machine::SiblingCommand> commands,
+        machine::Siblings siblings, machine::Signals& signals,
         const std::function<void(const std::string&)>& say)
-      : job_(job), siblings_(std::move(siblings)), say_(say) {}
+      : job_(job),
+        commands_(std::move(commands)),
+        restarts_(commands_.size()),
+        siblings_(std::move(siblings)),
+        signals_(signals),
+        say_(say) {}
 
-  RanksEnd wait(machine::Signals& signals) {
+  RanksEnd wait() {
     while (siblings_.running() > 0) {
-      const std::array one{signals.descriptor()};
+      const std::array one{signals_.descriptor()};
       machine::wait_readable(one, until_kill());
-      while (const auto arrived = signals.next()) pass_on(*arrived);
+      while (const auto arrived = signals_.next()) pass_on(*arrived);
       while (const auto ended = siblings_.next_exit()) take(*ended);
-      if (kill_at_ && now_ms() >= *kill_at_) siblings_.send_all(kill_signal);
+      if (kill_at_ && now_ms() >= *kill_at_) kill();
     }
     // Without the lost ones the job was done.
-    return any_completed_ && job_.lost == LostRank::continues ? RanksEnd{} : first_;
+    return any_completed_ && job_.lost != LostRank::stop ? RanksEnd{} : first_;
   }
 
  private:
@@ -71,23 +79,57 @@ class Ranks {
   void take(const machine::SiblingExit& ended) {
     if (ended.exit.code == 0) {
       any_completed_ = true;
+      end_late_comers();
       return;
     }
     const bool is_first = first_.code == 0;
     if (is_first) first_ = {ended.exit.code, ended.exit.signal};
     if (asked_to_end_ || kill_at_) return;  // The others end because of the first, or were asked.
-    const bool goes_on = job_.lost == LostRank::continues && siblings_.running() > 0;
     say_(fmt::format("rank {} (PID {}) {}{}", ended.index, ended.pid, how(ended.exit),
-                     goes_on                   ? "; the others go on without it"
-                     : siblings_.running() > 0 ? "; the others are ended"
-                                               : ""));
-    if (goes_on || siblings_.running() == 0) return;
+                     what_follows(ended.index)));
+  }
+
+  // Does it, and says it.
+  std::string what_follows(std::size_t lost) {
+    if (siblings_.running() == 0) return "";
+    if (job_.lost == LostRank::stop) {
+      end_all();
+      return "; the others are ended";
+    }
+    if (job_.lost == LostRank::restarts && restarts_[lost] < most_restarts && !any_completed_) {
+      ++restarts_[lost];
+      set(commands_[lost].environment, "HEADROOM_RANKS_AGAIN", "1");
+      if (siblings_.start_again(lost, commands_[lost], signals_)) return "; it is started again";
+    }
+    return "; the others go on without it";
+  }
+
+  void end_all() {
     siblings_.send_all(terminate_signal);
     kill_at_ = now_ms() + static_cast<std::uint64_t>(job_.grace.count());
   }
 
+  // One that was started again while the others came to their end has nobody to come back to.
+  void end_late_comers() {
+    if (kill_at_) return;
+    for (std::size_t i = 0; i < restarts_.size(); ++i) {
+      if (restarts_[i] == 0) continue;
+      siblings_.send(i, terminate_signal);
+      kill_at_ = now_ms() + static_cast<std::uint64_t>(job_.grace.count());
+    }
+  }
+
+  void kill() {
+    for (std::size_t i = 0; i < restarts_.size(); ++i) {
+      if (!any_completed_ || restarts_[i] > 0) siblings_.send(i, kill_signal);
+    }
+  }
+
   const RankJob& job_;
+  std::vector<machine::SiblingCommand> commands_;
+  std::vector<std::uint32_t> restarts_;  // Of each, so far.
   machine::Siblings siblings_;
+  machine::Signals& signals_;
   const std::function<void(const std::string&)>& say_;
   std::optional<std::uint64_t> kill_at_;
   bool asked_to_end_ = false;
@@ -96,6 +138,18 @@ class Ranks {
 };
 
 }  // namespace
+
+const char* name_of(LostRank lost) {
+  switch (lost) {
+    case LostRank::continues:
+      return "continue";
+    case LostRank::restarts:
+      return "restart";
+    case LostRank::stop:
+      break;
+  }
+  return "stop";
+}
 
 Status inject_averager(const AveragerFiles& files, CommandEnvironment& environment) {
   HEADROOM_CHECK(put_on_python_path(files.python_site, "--ranks", environment.variables));
@@ -116,7 +170,7 @@ std::vector<std::string> rank_environment(const RankJob& job, std::uint32_t rank
   set(environment, "GROUP_RANK", "0");
   // Two jobs may run at once, and one may follow another that was killed.
   set(environment, "HEADROOM_RANKS_JOB", job_name(port));
-  set(environment, "HEADROOM_RANKS_LOST", job.lost == LostRank::continues ? "continue" : "stop");
+  set(environment, "HEADROOM_RANKS_LOST", name_of(job.lost));
   if (!value_of(environment, "OMP_NUM_THREADS")) {
     set(environment, "OMP_NUM_THREADS",
         std::to_string(std::max<std::uint64_t>(1, processors / job.ranks)));
@@ -137,7 +191,7 @@ Result<RanksEnd> run_ranks(const RankJob& job, const std::function<void(const st
     commands.push_back({job.argv, rank_environment(job, rank, port, machine::usable_processors())});
   }
   HEADROOM_TRY(machine::Siblings siblings, machine::Siblings::start(commands, signals));
-  const RanksEnd end = Ranks(job, std::move(siblings), say).wait(signals);
+  const RanksEnd end = Ranks(job, std::move(commands), std::move(siblings), signals, say).wait();
   machine::remove_shared_memory("headroom-averager.", "." + job_name(port) + ".");
   return end;
 }

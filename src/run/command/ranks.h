@@ -23,7 +23,10 @@ inline constexpr std::uint32_t most_ranks = 16;
 enum class LostRank : std::uint8_t {
   stop,       // The first that fails ends the others.
   continues,  // The others go on; the averages are of those that are left.
+  restarts,   // The same, and it is started again, a few times, to come back to them.
 };
+
+const char* name_of(LostRank lost);  // As --lost-rank has it.
 
 // Puts headroom's averager into torch.distributed of all ranks: PYTHONPATH and
 // HEADROOM_AVERAGER_LIBRARY. Fails as inject_allocator does.

@@ -99,6 +99,8 @@ class C10dGroup final : public RankGroup {
   std::byte* staging() override { return staging_.data(); }
   std::uint64_t staging_bytes() const override { return staging_size; }
 
+  std::uint32_t present() const override { return all(); }
+
   Result<std::uint32_t> sum(ElementType type, std::uint64_t elements) override {
     const std::uint64_t share = (elements + ranks_ - 1) / ranks_;
     const std::uint64_t bytes = share * averager::bytes_of(type);

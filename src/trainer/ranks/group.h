@@ -34,6 +34,17 @@ class RankGroup {
   // What is staged becomes what `from` has staged. Returns and fails as sum() does.
   virtual Result<std::uint32_t> broadcast(std::uint32_t from, std::uint64_t bytes) = 0;
 
+  // The ranks, as bits, that take part in what comes next.
+  virtual std::uint32_t present() const = 0;
+
+  // The border of a step, to which all ranks come that are present. Those that were started again
+  // after they were lost, and wait to come back, take part from here on.
+  struct Border {
+    std::uint32_t present = 0;  // Of those that came.
+    std::uint32_t joined = 0;
+  };
+  virtual Result<Border> border() { return Border{.present = present(), .joined = 0}; }
+
   // Between neighbours, for a model that is split over the ranks; null: there are none.
   virtual averager::Streams* streams() { return nullptr; }
 };

@@ -49,7 +49,11 @@ Result<std::uint32_t> number_in(const Variables& variables, const char* name, st
 
 Result<RankPlace> place_of_headroom(const Variables& variables, const std::string& job) {
   constexpr const char* next = "headroom run --ranks 2 JOB sets it";
-  RankPlace place{.job = job, .goes_on = variables("HEADROOM_RANKS_LOST") == "continue"};
+  const auto lost = variables("HEADROOM_RANKS_LOST");
+  RankPlace place{.job = job,
+                  .goes_on = lost == "continue" || lost == "restart",
+                  .admits = lost == "restart",
+                  .comes_back = lost == "restart" && variables("HEADROOM_RANKS_AGAIN") == "1"};
   HEADROOM_TRY(place.ranks, number_in(variables, "WORLD_SIZE", 1, run::most_job_ranks, next));
   HEADROOM_TRY(place.rank, number_in(variables, "RANK", 0, place.ranks - 1, next));
   place.on_this_machine = place.ranks;

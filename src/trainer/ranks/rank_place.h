@@ -24,8 +24,10 @@ struct Rendezvous {
 struct RankPlace {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 1;
-  std::string job;       // Names what ranks of one machine share.
-  bool goes_on = false;  // Without ranks that are lost; else the others end as well.
+  std::string job;          // Names what ranks of one machine share.
+  bool goes_on = false;     // Without ranks that are lost; else the others end as well.
+  bool admits = false;      // Those that are lost are started again, and come back (ranks.h).
+  bool comes_back = false;  // This is such a one.
   std::optional<Rendezvous> rendezvous = {};  // Of ranks that another launcher has started.
   std::uint32_t on_this_machine = 1;          // Of the ranks.
 

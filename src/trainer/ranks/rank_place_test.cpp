@@ -41,6 +41,21 @@ TEST(RankPlace, a_rank_of_headroom_knows_its_number) {
   EXPECT_TRUE(place->goes_on);
 }
 
+TEST(RankPlace, one_that_was_started_again_comes_back_where_that_was_asked_for) {
+  Values values = {{"HEADROOM_RANKS_JOB", "12-34"},
+                   {"HEADROOM_RANKS_LOST", "restart"},
+                   {"WORLD_SIZE", "3"},
+                   {"RANK", "2"}};
+  EXPECT_TRUE(place_in(values)->admits);
+  EXPECT_TRUE(place_in(values)->goes_on);
+  EXPECT_FALSE(place_in(values)->comes_back);
+  values["HEADROOM_RANKS_AGAIN"] = "1";
+  EXPECT_TRUE(place_in(values)->comes_back);
+  values["HEADROOM_RANKS_LOST"] = "continue";
+  EXPECT_FALSE(place_in(values)->admits);
+  EXPECT_FALSE(place_in(values)->comes_back);
+}
+
 TEST(RankPlace, launchers_of_several_machines_are_understood) {
   const Values here = {{"MASTER_ADDR", "10.0.0.1"}, {"MASTER_PORT", "4000"}};
   for (Values values : std::initializer_list<Values>{

@@ -117,7 +117,7 @@ Result<Ranks> Ranks::join(const RankPlace& place, std::uint64_t job,
 Ranks::Ranks(const RankPlace& place, std::unique_ptr<RankGroup> group)
     : rank_(place.rank),
       ranks_(place.ranks),
-      present_(averager::protocol::all_of(place.ranks)),
+      present_(group->present()),
       group_(std::move(group)) {}
 
 std::uint32_t Ranks::turn() const {
@@ -145,11 +145,35 @@ bool Ranks::take_present(std::uint32_t present) {
   const std::uint32_t gone = present_ & ~present;
   lost_ |= gone;
   present_ &= ~gone;
+  if ((gone >> leader_ & 1U) != 0) leader_ = static_cast<std::uint32_t>(std::countr_zero(present_));
   return gone == 0;
 }
 
-Result<std::optional<std::vector<Told>>> Ranks::tell(const std::vector<double>& numbers) {
-  if (is_alone()) return std::optional(std::vector<Told>{{rank_, numbers}});
+Result<std::uint32_t> Ranks::admit() {
+  HEADROOM_TRY(const RankGroup::Border border, group_->border());
+  take_present(border.present);
+  present_ |= border.joined;
+  lost_ &= ~border.joined;
+  return border.joined;
+}
+
+Result<std::uint64_t> Ranks::catch_up(std::optional<std::uint64_t> steps) {
+  bool together = true;
+  HEADROOM_TRY(const std::vector<Told> told,
+               tell_present({steps ? 1.0 : 0.0, static_cast<double>(steps.value_or(0)),
+                             steps && leads() ? 1.0 : 0.0},
+                            &together));
+  if (steps) return *steps;
+  // Who writes has written the state down before it told this.
+  for (const Told& one : told) {
+    if (one.numbers[0] == 0 || one.numbers[2] == 0) continue;
+    leader_ = one.rank;
+    return static_cast<std::uint64_t>(one.numbers[1]);
+  }
+  return ended_by_another_rank();
+}
+
+Result<std::vector<Told>> Ranks::tell_present(const std::vector<double>& numbers, bool* together) {
   const std::size_t row = numbers.size() * parts;
   std::vector<float> table(row * ranks_, 0.0F);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -158,8 +182,7 @@ Result<std::optional<std::vector<Told>>> Ranks::tell(const std::vector<double>& 
               table.begin() + static_cast<std::ptrdiff_t>(row * rank_ + i * parts));
   }
   std::memcpy(group_->staging(), table.data(), table.size() * sizeof(float));
-  HEADROOM_TRY(const bool together, sum(ElementType::float32, table.size()));
-  if (!together) return std::optional<std::vector<Told>>();
+  HEADROOM_TRY(*together, sum(ElementType::float32, table.size()));
   std::memcpy(table.data(), group_->staging(), table.size() * sizeof(float));
   std::vector<Told> told;
   for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
@@ -169,6 +192,14 @@ Result<std::optional<std::vector<Told>>> Ranks::tell(const std::vector<double>& 
       one.numbers.push_back(put_together(&table[row * rank + i * parts]));
     told.push_back(std::move(one));
   }
+  return told;
+}
+
+Result<std::optional<std::vector<Told>>> Ranks::tell(const std::vector<double>& numbers) {
+  if (is_alone()) return std::optional(std::vector<Told>{{rank_, numbers}});
+  bool together = true;
+  HEADROOM_TRY(std::vector<Told> told, tell_present(numbers, &together));
+  if (!together) return std::optional<std::vector<Told>>();
   return std::optional(std::move(told));
 }
 

@@ -7,6 +7,9 @@
 // What was being shared then is of no use, and all that are left are told so in the same call; what
 // they share next is theirs alone.
 //
+// A rank that was lost may be started again (RankPlace::admits). It comes back at the border of a
+// step, where all others wait for it until it knows the state that they have.
+//
 // Where the model is split over them, each rank has a part of its layers and all of the
 // micro-batches. What passes between neighbours goes through streams (pipeline.h).
 //
@@ -58,8 +61,16 @@ class Ranks {
   // Ranks as bits: those that are left, and those that were lost.
   std::uint32_t present() const { return present_; }
   std::uint32_t lost() const { return lost_; }
-  // The first of those that are left writes what the job leaves behind.
-  bool leads() const { return turn() == 0; }
+  // One of those that are left writes what the job leaves behind: the first, until it is lost.
+  bool leads() const { return rank_ == leader_; }
+
+  // At the border of a step: the ranks, as bits, that have come back there. All then call
+  // catch_up(). Fails as tell() does.
+  Result<std::uint32_t> admit();
+  // What every rank that is there tells, with those that have just come back: `steps` of who has
+  // been there, nothing of who has not. Returns the steps; fails where those that have been there
+  // were lost before they could tell, and then for who has come back alone.
+  Result<std::uint64_t> catch_up(std::optional<std::uint64_t> steps);
 
   // Of `count` pieces of work, this rank's: from the first to before the second.
   std::pair<std::size_t, std::size_t> share(std::size_t count) const;
@@ -98,11 +109,14 @@ class Ranks {
   Result<bool> sum(averager::ElementType type, std::uint64_t elements);
   Status share_out(std::uint32_t from, std::uint64_t bytes);
   bool take_present(std::uint32_t present);
+  // As tell(), of whoever is there.
+  Result<std::vector<Told>> tell_present(const std::vector<double>& numbers, bool* together);
 
   std::uint32_t rank_ = 0;
   std::uint32_t ranks_ = 1;
   std::uint32_t present_ = 1;
   std::uint32_t lost_ = 0;
+  std::uint32_t leader_ = 0;
   std::unique_ptr<RankGroup> group_;
 };
 

@@ -55,7 +55,7 @@ averager::Options options_for(const RankPlace& place, std::uint64_t job,
                    .policy = static_cast<std::uint32_t>(place.goes_on ? averager::Policy::finish
                                                                       : averager::Policy::fail)};
   options.rank = place.rank;
-  options.meet_ms = meet_ms;
+  options.meet_ms = place.comes_back ? absent_ms : meet_ms;  // To the border of a step.
   options.times = {.silent_ms = silent_ms, .absent_ms = absent_ms};
   return options;
 }
@@ -63,12 +63,18 @@ averager::Options options_for(const RankPlace& place, std::uint64_t job,
 class SharedGroup final : public RankGroup {
  public:
   static Result<std::unique_ptr<RankGroup>> make(const averager::Options& options,
+                                                 const RankPlace& place,
                                                  std::uint64_t message_bytes) {
     auto group = std::make_unique<SharedGroup>();
-    HEADROOM_TRY(group->averager_, averager::Averager::open(options));
-    // All are here, and nobody comes later: without a name nothing can be left behind. Others of
-    // them may have removed it already.
-    static_cast<void>(::unlink(options.place.path().c_str()));
+    // Who comes back while the others come to their end finds nobody, or nothing.
+    const std::string path = options.place.path();
+    if (place.comes_back && ::access(path.c_str(), F_OK) != 0) return ended_by_another_rank();
+    auto opened = averager::Averager::open(options);
+    if (!opened && place.comes_back) return ended_by_another_rank();
+    HEADROOM_TRY(group->averager_, std::move(opened));
+    // All are here, and where nobody comes later nothing can be left behind without a name. Others
+    // of them may have removed it already.
+    if (!place.admits) static_cast<void>(::unlink(path.c_str()));
     group->bytes_ = message_bytes == 0 ? options.terms.arena_bytes : staging_of_stages;
     HEADROOM_TRY(group->staging_, group->averager_->allocate(group->bytes_));
     if (message_bytes > 0) {
@@ -81,29 +87,40 @@ class SharedGroup final : public RankGroup {
 
   std::byte* staging() override { return staging_; }
   std::uint64_t staging_bytes() const override { return bytes_; }
+  std::uint32_t present() const override { return averager_->expected(); }
   averager::Streams* streams() override { return streams_ ? &*streams_ : nullptr; }
 
   Result<std::uint32_t> sum(ElementType type, std::uint64_t elements) override {
-    return do_with_all(
-        {.kind = averager::Kind::sum, .type = type, .data = staging_, .elements = elements});
+    HEADROOM_TRY(
+        const averager::Outcome outcome,
+        do_with_all(
+            {.kind = averager::Kind::sum, .type = type, .data = staging_, .elements = elements}));
+    return outcome.present;
   }
 
   Result<std::uint32_t> broadcast(std::uint32_t from, std::uint64_t bytes) override {
     constexpr std::uint64_t unit = averager::bytes_of(ElementType::float32);
-    return do_with_all({.kind = averager::Kind::broadcast,
-                        .type = ElementType::float32,
-                        .data = staging_,
-                        .elements = (bytes + unit - 1) / unit,
-                        .root = from});
+    HEADROOM_TRY(const averager::Outcome outcome,
+                 do_with_all({.kind = averager::Kind::broadcast,
+                              .type = ElementType::float32,
+                              .data = staging_,
+                              .elements = (bytes + unit - 1) / unit,
+                              .root = from}));
+    return outcome.present;
+  }
+
+  Result<Border> border() override {
+    HEADROOM_TRY(const averager::Outcome outcome, do_with_all({.kind = averager::Kind::step}));
+    return Border{.present = outcome.present, .joined = outcome.joined};
   }
 
  private:
-  Result<std::uint32_t> do_with_all(const averager::Request& request) {
+  Result<averager::Outcome> do_with_all(const averager::Request& request) {
     HEADROOM_TRY(const auto ticket, averager_->start(request));
     auto outcome = averager_->wait(ticket);
     if (!outcome && outcome.error().code == Errc::io) return ended_by_another_rank();
     if (!outcome) return std::move(outcome).error();
-    return outcome->present;
+    return *outcome;
   }
 
   std::uint64_t bytes_ = 0;
@@ -119,7 +136,7 @@ Result<std::unique_ptr<RankGroup>> join_shared_memory(
     std::uint64_t message_bytes) {
   averager::Options options = options_for(place, job, message_bytes);
   options.mapping = std::move(mapping);
-  return SharedGroup::make(options, message_bytes);
+  return SharedGroup::make(options, place, message_bytes);
 }
 
 }  // namespace headroom::trainer

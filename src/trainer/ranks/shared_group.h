@@ -17,7 +17,8 @@ namespace headroom::trainer {
 // `message_bytes`: the largest that passes between neighbours; 0: nothing does.
 //
 // Memory: at most 16 MiB for each rank in /dev/shm, and twice the largest message. The segment
-// loses its name as soon as all ranks have met, so nothing stays behind however they end.
+// loses its name as soon as all ranks have met, so nothing stays behind however they end; where
+// lost ones may come back, the last one that leaves takes it away, or who started them.
 Result<std::unique_ptr<RankGroup>> join_shared_memory(
     const RankPlace& place, std::uint64_t job,
     std::shared_ptr<averager::SharedMapping> mapping = nullptr, std::uint64_t message_bytes = 0);

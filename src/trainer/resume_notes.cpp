@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trainer/resume_notes.h"
+
+#include <fmt/format.h>
+
+#include "trainer/kernels/kernels.h"
+
+namespace headroom::trainer {
+
+std::vector<std::string> resume_notes(const LoadedCheckpoint& loaded) {
+  std::vector<std::string> notes = {fmt::format("resuming after step {}", loaded.position.steps)};
+  if (!loaded.has_checksums)
+    notes.emplace_back(
+        "the checkpoint is of an older headroom and has no checksums: whether it is whole, and of "
+        "this very job, is not known; the next one has them");
+  if (loaded.fused && *loaded.fused != kernels::kernels().fused)
+    notes.push_back(fmt::format(
+        "the checkpoint was computed {} fused multiply-add, and this processor computes {} it: "
+        "from here on the numbers are equal but for their rounding",
+        *loaded.fused ? "with" : "without", *loaded.fused ? "without" : "with"));
+  return notes;
+}
+
+}  // namespace headroom::trainer
