@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "logs/fold_evidence.h"
@@ -69,6 +71,7 @@ class Unfolder {
   bool is_alike(std::size_t border, std::size_t other, Glue glue) const;
   std::string continuation(std::size_t line, Glue glue, std::size_t indent) const;
   Found evidence_at(std::size_t border, Glue glue);
+  std::size_t pieces_to_join(std::size_t border, Glue glue);
   std::vector<Fold> propose() const;
   Fold make_fold(std::size_t border, Glue glue, Reach reach) const;
   std::size_t indent_in(const Fold& fold) const;
@@ -81,6 +84,8 @@ class Unfolder {
   std::vector<FoldLine> lines_;
   std::vector<Border> borders_;  // Behind each line but the last.
   FoldEvidence evidence_;
+  // How many borders were looked at, by prefixes, width and glue.
+  std::map<std::tuple<std::size_t, std::size_t, Glue>, std::size_t> looked_at_;
 };
 
 void Unfolder::find_borders() {
@@ -130,9 +135,17 @@ std::string Unfolder::continuation(std::size_t line, Glue glue, std::size_t inde
   return std::string(after.substr(glue == Glue::nothing ? 0 : std::min(indent, border.indent)));
 }
 
-// A message may need several pieces to be known.
+// A message may need several pieces to be known. Where very many borders are alike, a fold shows at
+// some of them by now, and each later one needs no more than its neighbours: a log whose lines all
+// have one width would be matched thirteen times over.
+std::size_t Unfolder::pieces_to_join(std::size_t border, Glue glue) {
+  constexpr std::size_t most_pieces = 6, nearest = 1, many = 96;
+  const Border& here = borders_[border];
+  return looked_at_[{here.depth, here.width, glue}]++ < many ? most_pieces : nearest;
+}
+
 Found Unfolder::evidence_at(std::size_t border, Glue glue) {
-  constexpr std::size_t most_pieces = 6;
+  const std::size_t most_pieces = pieces_to_join(border, glue);
   std::size_t begin = border, end = border + 1;
   while (begin > 0 && border - begin < most_pieces && is_alike(border, begin - 1, glue)) --begin;
   while (end + 1 < lines_.size() && end - border < most_pieces && is_alike(border, end, glue))

@@ -2,6 +2,7 @@
 #include "logs/fold_evidence.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "logs/memory_series.h"
 
@@ -50,13 +51,19 @@ Found FoldEvidence::of(std::string_view before, std::string_view glue, std::stri
   joined += after;
   const std::vector<int> in_joined = find(joined);
   if (in_joined.empty()) return {};
-  // A letter that no word has stands for all that might be between two lines.
+  const std::vector<int> in_before = find(before), in_after = find(after);
+  // A letter that no word has stands for all that might be between two lines. It is asked only
+  // where the joined line says more than its pieces, which is seldom.
   std::string apart(before);
   apart += glue;
   apart += '\x01';
   apart += glue;
   apart += after;
-  const std::vector<int> in_apart = find(apart), in_before = find(before), in_after = find(after);
+  std::optional<std::vector<int>> found_apart;
+  const auto is_apart_too = [&](int place) {
+    if (!found_apart) found_apart = find(apart);
+    return has(*found_apart, place);
+  };
   Found found;
   const auto add = [&](bool is_loose) {
     found.evidence = std::max(found.evidence, is_loose ? Evidence::loose : Evidence::tight);
@@ -64,9 +71,8 @@ Found FoldEvidence::of(std::string_view before, std::string_view glue, std::stri
   };
   for (const int place : in_joined) {
     const bool is_in_piece = has(in_before, place) || has(in_after, place);
-    const bool is_in_apart = has(in_apart, place);
     if (!is_in_piece) {
-      add(is_in_apart);
+      add(is_apart_too(place));
       continue;
     }
     const std::size_t values = count_values(place, joined);
@@ -78,7 +84,7 @@ Found FoldEvidence::of(std::string_view before, std::string_view glue, std::stri
       if (is_of_after && begins_earlier(place, joined, after)) add(true);
       continue;
     }
-    add(is_in_apart && count_values(place, apart) >= values);
+    add(is_apart_too(place) && count_values(place, apart) >= values);
   }
   return found;
 }
