@@ -11,6 +11,8 @@
 #include "base/shell_quote.h"
 #include "base/text.h"
 #include "deploy/service_judgement.h"
+#include "knowledge/signatures.h"
+#include "logs/log_reader.h"
 #include "machine/standard_input.h"
 #include "machine/terminal.h"
 #include "machine/user_files.h"
@@ -182,6 +184,37 @@ std::string answer_text(const EnvQuestion& question, const facts::Facts& facts,
          report::services_text(answer.services, style);
 }
 
+// Whether the text is what programs and the kernel printed: a signature knows one of its lines as a
+// failure, as noise or as progress. In a file of settings there is none.
+bool is_log(const std::string& text, const std::string& name) {
+  const auto signatures = knowledge::load_signatures();
+  const auto matcher =
+      signatures ? logs::Matcher::make(*signatures) : Result<logs::Matcher>(signatures.error());
+  if (!matcher) return false;
+  logs::Observations observations;
+  logs::LogReader reader(*matcher, observations, 0, name);
+  reader.feed(text);
+  reader.finish();
+  const auto& all = observations.all();
+  return std::any_of(all.begin(), all.end(), [](const logs::Observation& one) {
+    using knowledge::Role;
+    const Role role = one.signature->role;
+    return role == Role::failure || role == Role::consequence || role == Role::progress ||
+           role == Role::noise;
+  });
+}
+
+std::string log_text(const std::string& file, bool quiet, const report::Style& style) {
+  if (quiet) return "a log, no settings\n";
+  const std::string says = fmt::format(
+      "{} is a log: it has lines that programs print, and no settings. --env reads unit files, "
+      "compose files, scripts and lists of variables.",
+      file == "-" ? "Standard input" : printable(file));
+  return report::fold(says, "", style.width) + "\n" +
+         report::next_line("headroom check --log " + shell_quote(file),
+                           "(finds what went wrong in it)", style);
+}
+
 // The verdict alone.
 std::string quiet_text(const EnvQuestion& question, const EnvAnswer& answer,
                        const report::Style& style) {
@@ -234,8 +267,10 @@ int answer_env(const EnvQuestion& question, const facts::Facts& facts,
     context.printer.print_json_text(report::to_text(document));
   } else {
     const report::Style style{machine::stdout_shows_colour(), machine::stdout_width()};
+    const bool pasted_log = !answer.says_something() && is_log(*text, question.file);
     context.printer.print(
-        question.quiet
+        pasted_log ? report::fit(log_text(question.file, question.quiet, style), style.width)
+        : question.quiet
             ? quiet_text(question, answer, style)
             : answer_text(question, facts, answer, style) +
                   without_gpu(described, services, style) +
