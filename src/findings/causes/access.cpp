@@ -53,6 +53,13 @@ std::string container_engine(const Scene& scene) {
   return "container";
 }
 
+bool shares_host_devices(const Scene& scene) {
+  if (!scene.machine.container) return false;
+  const std::string said = to_lower(*scene.machine.container);
+  return said.find("toolbox") != std::string::npos || said.find("toolbx") != std::string::npos ||
+         said.find("distrobox") != std::string::npos;
+}
+
 bool is_rootless(const LogSubject& subject) {
   const Scene& scene = subject.scene;
   if (scene.machine.container &&

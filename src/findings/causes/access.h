@@ -22,6 +22,9 @@ const logs::Observation* torch_sees_none(const LogSubject& subject);
 // only that is known. Empty outside of containers.
 std::string container_engine(const Scene& scene);
 bool is_rootless(const LogSubject& subject);
+// Whether the container has all of the host's /dev: toolbox and distrobox start theirs with
+// --volume /dev:/dev (containers/toolbox: src/cmd/create.go; 89luca89/distrobox: distrobox-create).
+bool shares_host_devices(const Scene& scene);
 
 // The container command whose output the line is part of; nullptr if there is none.
 const logs::Observation* container_command_of(const LogSubject& subject,

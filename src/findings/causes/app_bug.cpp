@@ -95,6 +95,14 @@ Slip find_slip(const LogSubject& subject) {
            fmt::format("A Python error in the program: {}", error->value("type")));
     }
   }
+  for (const Observation* seen : subject.log.of("raised-at-place")) {
+    // Who raises it says that the case is not provided for in this very file (Python's library
+    // reference: NotImplementedError).
+    if (seen->value("type") != "NotImplementedError") continue;
+    if (is_of_others(owner_of_path(seen->value("file")))) continue;
+    take(best, seen, confidence::possible,
+         "The program says itself that it is not made for this case");
+  }
   take(best, subject.log.first("shapes-differ"), 0.82,
        "Tensor shapes in the program or in the checkpoint do not match");
   take(best, subject.log.first("device-mixed"), 0.72,

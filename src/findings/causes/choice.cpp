@@ -14,6 +14,7 @@
 #include "findings/causes/messages.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/remarks.h"
+#include "findings/causes/result_table.h"
 #include "findings/causes/told_remedies.h"
 
 namespace headroom::findings {
@@ -133,6 +134,7 @@ std::vector<Candidate> find_candidates(const LogSubject& subject,
     is_known |= !was_known && hypothesis && hypothesis->confidence >= confidence::possible;
     if (!hypothesis) {
       hypothesis = shown_by_control_run(subject, control_runs, *rule);
+      if (!hypothesis) hypothesis = shown_by_table(subject, *rule);
       is_known |= hypothesis.has_value();
       if (!hypothesis) continue;
       candidates.push_back({rule, *std::move(hypothesis), nullptr});

@@ -102,7 +102,10 @@ void add_driver_files(const logs::Observations& log, DeviceMemory& memory) {
       continue;
     }
     for (std::size_t i = 0; i < asked.size() && i < one->output.size(); ++i) {
-      const auto number = parse_u64(trim(one->output[i]));
+      // A person may have added a remark: "16636528640   # 15.49 GiB".
+      const auto words = split_words(one->output[i]);
+      const bool alone = words.size() == 1 || (words.size() > 1 && words[1].starts_with('#'));
+      const auto number = alone ? parse_u64(words.front()) : std::nullopt;
       if (!number) break;
       if (asked[i] != nullptr) keep_largest(*asked[i], Bytes{*number}, *one);
     }
@@ -278,6 +281,9 @@ void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
     const auto free = amount_of(*fit, "free"), wanted = amount_of(*fit, "wanted");
     if (free && wanted && *wanted > *free) memory.job_free = SeenAmount{*free, fit};
     keep_first(memory.job_free, free, *fit);
+  }
+  for (const Observation* one : log.of("hip-total-told")) {
+    keep_first(memory.hip_total, amount_of(*one, "total"), *one);
   }
   for (const Observation* one : log.of("mem-get-info")) {
     keep_first(memory.hip_free, free_by_hip(*one), *one);

@@ -35,6 +35,7 @@ struct DeviceMemory {
   std::optional<SeenAmount> ram;                  // Without an APU's carve-out.
   std::optional<SeenAmount> ttm_limit;            // The present setting, which may not be in force.
   std::optional<SeenAmount> job_total, job_free;  // As the program itself read them.
+  std::optional<SeenAmount> hip_total;            // What HIP's own calls give as the whole.
   std::optional<SeenAmount> hip_free;             // From a separate call of hipMemGetInfo.
   std::optional<SeenAmount> ram_available;        // /proc/meminfo's MemAvailable.
   const logs::Observation* no_processes = nullptr;  // "No KFD PIDs currently running".

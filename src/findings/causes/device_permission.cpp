@@ -218,6 +218,33 @@ bool group_not_mapped(const LogSubject& subject, Hypothesis& access) {
   return true;
 }
 
+// Inside a container the node belongs to a number that has no name there, so nobody in it is a
+// member, and the job is said to run as a user without rights. AMD's device plugin for Kubernetes
+// passes the nodes with the host's numbers (ROCm/k8s-device-plugin#39).
+bool group_without_a_name(const LogSubject& subject, Hypothesis& access) {
+  const KfdNode node = kfd_node(subject);
+  const Observation* user = subject.log.first("unprivileged-user-told");
+  if (node.line == nullptr || node.everybody || user == nullptr) return false;
+  if (!parse_u64(node.group) || container_engine(subject.scene).empty()) return false;
+  const UserGroups groups = user_groups(subject);
+  if (std::find(groups.names.begin(), groups.names.end(), node.group) != groups.names.end()) {
+    return false;
+  }
+  access.title = fmt::format(
+      "/dev/kfd belongs to the group number {}, which has no name and no "
+      "members in this container",
+      node.group);
+  access.reasons.push_back(
+      fmt::format("The node's mode is {}: its owner {} and that group may open it. The number is "
+                  "the host's.",
+                  node.mode, node.owner));
+  access.evidence = {show(subject, *node.line, "who may open /dev/kfd"),
+                     show(subject, *user, "who is to open it")};
+  access.confidence = 0.75;
+  advise(subject, node.group, access);
+  return true;
+}
+
 // The command behind the failure that runs the same program as root, and after which none fails.
 const Observation* works_as_root(const LogSubject& subject, const Observation& lost) {
   static const RE2 as_root(
@@ -290,9 +317,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis access;
   if (works_with_group(subject, access)) return access;
   if (groups_differ(subject, access) || kfd_refused(subject, access) ||
-      group_not_mapped(subject, access) || process_refused(subject, access) ||
-      passed_and_not_opened(subject, access) || seen_in_sysfs_only(subject, access) ||
-      render_groups_differ(subject, access) || said_to_work_as_root(subject, access)) {
+      group_not_mapped(subject, access) || group_without_a_name(subject, access) ||
+      process_refused(subject, access) || passed_and_not_opened(subject, access) ||
+      seen_in_sysfs_only(subject, access) || render_groups_differ(subject, access) ||
+      said_to_work_as_root(subject, access)) {
     return access;
   }
   const Observation* lost = gpu_not_seen(subject);
@@ -305,7 +333,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     advise(subject, "render", access);
     return access;
   }
-  if (lost == nullptr || !container_engine(subject.scene).empty()) return std::nullopt;
+  const bool contained = !container_engine(subject.scene).empty();
+  if (lost == nullptr || (contained && !shares_host_devices(subject.scene))) return std::nullopt;
   access.title = "This user may lack permission to open /dev/kfd";
   access.confidence = 0.3;
   access.evidence.push_back(show(subject, *lost));

@@ -73,7 +73,16 @@ Sign own_symbol_missing(const logs::Observations& log) {
   const bool of_its_own = symbol.size() > 3 && symbol.starts_with("_Z") && symbol[2] >= '0' &&
                           symbol[2] <= '9' && symbol.find("hip") == std::string_view::npos;
   if (!of_its_own || !missing->value("library").starts_with("_")) return {};
-  return {missing, confidence::possible,
+  // What is written for NVIDIA alone is not compiled for ROCm; a registration was left in.
+  static const RE2 of_nvidia(
+      R"(cutlass|cublas|cudnn|cusparse|cufft|curand|nvfp4|nvjpeg|nvshmem|machete|_sm\d{2,3}|cuda_?graph|tensorrt)");
+  const bool left_in = !log.seen("nvidia-words") &&
+                       RE2::PartialMatch(re2::StringPiece(symbol.data(), symbol.size()), of_nvidia);
+  const bool newly = log.seen("program-regressed");
+  return {missing,
+          left_in ? 0.7
+          : newly ? 0.6
+                  : confidence::possible,
           fmt::format("{} was built without one of its own functions", missing->value("library"))};
 }
 

@@ -27,6 +27,12 @@ FigureClaim of_available_ram(const DeviceMemory& memory);
 // A server that takes a share of an APU's memory as of a card's, while the system runs out of it.
 FigureClaim of_share_of_shared_memory(const LogSubject& subject, const DeviceMemory& memory);
 
+// HIP counts the carve-out of an APU alone, and the driver lets the GPU use much more of the RAM.
+FigureClaim of_carve_out_alone(const DeviceMemory& memory);
+
+// A program that has just started finds next to nothing free of an APU's large memory.
+FigureClaim of_little_at_start(const LogSubject& subject, const DeviceMemory& memory);
+
 // An APU has no memory but the machine's, so a program that counts more adds up what overlaps.
 FigureClaim of_more_than_ram(const LogSubject& subject, const DeviceMemory& memory);
 

@@ -297,6 +297,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   keep_surest(claim, of_nothing_free(subject, memory));
   keep_surest(claim, of_more_than_ram(subject, memory));
   keep_surest(claim, of_share_of_shared_memory(subject, memory));
+  keep_surest(claim, of_carve_out_alone(memory));
+  keep_surest(claim, of_little_at_start(subject, memory));
   keep_surest(claim, of_planning(subject, memory));
   keep_surest(claim, of_refusal(subject));
   keep_surest(claim, of_nonsense(subject));

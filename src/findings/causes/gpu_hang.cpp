@@ -4,6 +4,8 @@
 // GPU by itself.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
 #include "logs/describe.h"
@@ -72,6 +74,17 @@ void add_alternatives(const LogSubject& subject, const CrashSigns& signs, Hypoth
   }
 }
 
+// Whether the fault is all that there is: no GPU, release, program or other line is known.
+bool is_all_there_is(const LogSubject& subject, const logs::Observation& fault) {
+  const Scene& scene = subject.scene;
+  const bool known = !scene.gpus.empty() || scene.rocm || scene.torch || scene.torch_rocm ||
+                     scene.framework || scene.machine.kernel;
+  const auto& all = subject.log.all();
+  return !known && std::all_of(all.begin(), all.end(), [&](const logs::Observation& one) {
+    return one.log == fault.log && one.line == fault.line;
+  });
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const CrashSigns signs = find_crash_signs(subject.log);
   const logs::Observation* first = signs.of_gpu();
@@ -83,6 +96,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis hang;
   hang.confidence = confidence_of(subject, signs);
   if (blocked) hang.confidence = 0.6;
+  // Then not even the alternatives can be told apart.
+  constexpr double no_answer = 0.3;
+  if (signs.fault == first && is_all_there_is(subject, *first)) hang.confidence = no_answer;
   hang.title = title_of_hang(subject, signs);
   hang.evidence.push_back(show(subject, *first, logs::describe(*first)));
   show_some(subject,

@@ -147,6 +147,30 @@ bool not_in_wsl(const LogSubject& subject, Hypothesis& chip) {
   return true;
 }
 
+// rocminfo in WSL lists what Windows' driver offers, also GPUs that the runtime has no support for:
+// the first work on one never ends, or dies.
+bool listed_in_wsl_only(const LogSubject& subject, Hypothesis& chip) {
+  const std::string gfx = subject.scene.gfx();
+  const Observation* died =
+      subject.log.first_of({"said-to-hang", "hang-told", "said-to-stop-responding", "segfault",
+                            "aborted", "memory-access-fault", "hsa-exception"});
+  if (died == nullptr || platform_of(subject).platform != Platform::wsl) return false;
+  const bool listed = subject.log.any_of({"agent-name", "torch-sees-gpu"});
+  const bool older = gfx.starts_with("gfx10") || gfx.starts_with("gfx9") || gfx.starts_with("gfx8");
+  if (!listed || !older) return false;
+  chip.confidence = 0.45;
+  chip.title =
+      fmt::format("ROCm in WSL lists {}, and does not support it", gpu_title(subject.scene));
+  chip.reasons.emplace_back(
+      "AMD's runtime for WSL supports RDNA 3 and later. Windows' driver offers older GPUs as well, "
+      "so tools show them. Older GPUs work with ROCm on Linux itself.");
+  chip.evidence = {show(subject, *died), platform_of(subject).evidence};
+  chip.alternatives.push_back({"rocm-version-mismatch", 0.2,
+                               "the release of ROCm and of Windows' driver, against AMD's list for "
+                               "WSL"});
+  return true;
+}
+
 // Whether the target is of GCN 1 or 2, or an APU's of GCN 3: what current libraries were never
 // built for. gfx803 was dropped later, which is another cause.
 bool is_before_gfx803(std::string_view gfx) {
@@ -238,7 +262,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis chip;
   if (!refused_by_kfd(subject, chip) && !below_the_least(subject, chip) &&
       !too_old_by_name(subject, chip) && !not_in_wsl(subject, chip) &&
-      !no_code_for_it(subject, chip)) {
+      !listed_in_wsl_only(subject, chip) && !no_code_for_it(subject, chip)) {
     const Observation* open = subject.log.first("kfd-refuses-process");
     if (open == nullptr) return std::nullopt;
     // ENOMEM without a message of the kernel most often means that KFD supports no GPU here.

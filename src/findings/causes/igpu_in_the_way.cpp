@@ -65,6 +65,23 @@ bool is_crash_beside_igpu(const LogSubject& subject, const SceneGpu& discrete,
          !card_is_in_wheels(subject, integrated);
 }
 
+// The runtime dies while a program only lists the devices, before it chooses one: of an integrated
+// GPU and a card with other code, a mask at the runtime (ROCR_VISIBLE_DEVICES) tells which.
+const Observation* dies_listing(const LogSubject& subject, const SceneGpu& discrete,
+                                const SceneGpu& integrated) {
+  static const RE2 lists(
+      R"((?i)--list-devices|\brocminfo\b|rocm_agent_enumerator|hipGetDeviceCount|device_count\(\)|enumerat\w+ (?:the )?(?:gpus?|devices|agents)|\bhsa_init\b)");
+  if (discrete.gfx.empty() || integrated.gfx.empty() || discrete.gfx == integrated.gfx) {
+    return nullptr;
+  }
+  for (const char* id : {"segfault", "signal-exit", "aborted"}) {
+    for (const Observation* one : subject.log.of(id)) {
+      if (RE2::PartialMatch(one->text, lists)) return one;
+    }
+  }
+  return nullptr;
+}
+
 struct Signs {
   const Observation* image = nullptr;
   const Observation* crash = nullptr;
@@ -136,6 +153,8 @@ std::optional<Hypothesis> find_igpu_in_the_way(const LogSubject& subject) {
   const bool beside = is_crash_beside_igpu(subject, *discrete, *integrated);
   if (signs.first() == nullptr && (in_use || beside))
     signs.crash = subject.log.first_of({"segfault", "signal-exit"});
+  const Observation* listing = dies_listing(subject, *discrete, *integrated);
+  if (signs.first() == nullptr && !guessed) signs.crash = listing;
   if (signs.first() == nullptr || is_masked(subject, devices, *signs.first())) return std::nullopt;
   // If the card itself lacks code, the cause is another.
   const std::string failing = failing_target(subject);
@@ -145,6 +164,11 @@ std::optional<Hypothesis> find_igpu_in_the_way(const LogSubject& subject) {
   if (guessed) doubt(signs, pick);
   constexpr double least_beside = 0.42;
   if (beside && !guessed) pick.confidence = std::max(pick.confidence, least_beside);
+  constexpr double least_listing = 0.5;
+  if (listing != nullptr && signs.crash == listing) {
+    pick.confidence = std::max(pick.confidence, least_listing);
+    pick.reasons.emplace_back("It dies while it lists the devices, before any is chosen.");
+  }
   constexpr double keeps = 0.3;
   if (fails_without_it(subject, devices, *signs.first())) pick.confidence *= keeps;
   const Observation* cured = curing_mask(subject, devices, *signs.first());

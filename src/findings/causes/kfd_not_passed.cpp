@@ -195,7 +195,7 @@ bool shown_by_engine(const LogSubject& subject, Hypothesis& passed) {
   const bool other = subject.log.any_of({"kfd-refused", "module-not-loaded", "atomics-rejected",
                                          "kfd-unsupported-chip", "bad-device-index"});
   if (lost == nullptr || other || container_engine(subject.scene).empty()) return false;
-  if (passes_kfd(subject) != nullptr) return false;
+  if (passes_kfd(subject) != nullptr || shares_host_devices(subject.scene)) return false;
   passed.confidence = 0.45;
   passed.reasons.emplace_back(
       "A program inside a container finds no GPU; this is the usual cause.");

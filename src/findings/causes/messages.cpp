@@ -35,6 +35,16 @@ const MessageCause* cause_of(const Observation& seen, std::string_view id) {
   return found == causes.end() ? nullptr : &*found;
 }
 
+// Whether the line itself goes on to name the symbol that its library lacks, which says more than
+// that something did not load.
+bool names_its_symbol(const logs::Observations& log, const Observation& seen) {
+  if (seen.signature->role != knowledge::Role::failure) return false;
+  const auto missing = log.of("symbol-missing");
+  return std::any_of(missing.begin(), missing.end(), [&](const Observation* one) {
+    return one->log == seen.log && one->line == seen.line && one->id() != seen.id();
+  });
+}
+
 // Whether another signature knows the same line as harmless.
 bool is_harmless(const logs::Observations& log, const Observation& seen) {
   return seen.signature->role == knowledge::Role::failure && !is_failure(log, seen);
@@ -48,7 +58,7 @@ std::optional<Hypothesis> find_message(const LogSubject& subject, const CauseRul
   for (const Observation& one : subject.log.all()) {
     const MessageCause* named = cause_of(one, rule.id);
     if (named == nullptr || (cause != nullptr && named->likelihood >= cause->likelihood)) continue;
-    if (is_harmless(subject.log, one)) continue;
+    if (is_harmless(subject.log, one) || names_its_symbol(subject.log, one)) continue;
     surest = &one;
     cause = named;
   }

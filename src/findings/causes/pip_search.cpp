@@ -24,6 +24,24 @@ std::optional<WrongIndex> asked_at_wrong_index(const logs::Observation& seen) {
   return wrong;
 }
 
+std::optional<WrongIndex> asked_at_older_index(const logs::Observation& seen) {
+  static const RE2 exact(R"(^==\s*(\d+(?:\.\d+)+)(?:\+rocm[\d.]+)?\s*$)");
+  static const RE2 built(R"(^(\d+(?:\.\d+)+)\+rocm(\d+(?:\.\d+)+)$)");
+  if (seen.id() != "pip-no-version") return std::nullopt;
+  WrongIndex older{&seen, std::string(seen.value("package")), "", ""};
+  const std::string asked(trim(seen.value("asked")));
+  if (!RE2::PartialMatch(asked, exact, &older.version)) return std::nullopt;
+  const auto wanted = facts::parse_kernel_version(older.version);
+  for (const std::string_view one : split(seen.value("versions"), ',')) {
+    std::string version;
+    // Only an index of one ROCm's builds lists nothing else.
+    if (!RE2::FullMatch(std::string(trim(one)), built, &version, &older.rocm)) return std::nullopt;
+    const auto listed = facts::parse_kernel_version(version);
+    if (!wanted || !listed || *listed >= *wanted) return std::nullopt;
+  }
+  return older;
+}
+
 bool asked_for_what_is_gone(const logs::Observation& seen) {
   static const RE2 upper(R"(<\s*(\d+(?:\.\d+)+))");
   std::string bound;

@@ -22,6 +22,10 @@ struct WrongIndex {
 // Nothing if the line is about something else, or other builds for ROCm were found there.
 std::optional<WrongIndex> asked_at_wrong_index(const logs::Observation& seen);
 
+// The same for an index of one ROCm's builds that ended before the release that is asked for: pip
+// lists builds for that ROCm alone, and all are older. What is listed there is for this Python.
+std::optional<WrongIndex> asked_at_older_index(const logs::Observation& seen);
+
 // Whether pip lists versions that are there, and all are newer than the range that is asked for:
 // a requirement that named nightly builds which the index no longer keeps.
 bool asked_for_what_is_gone(const logs::Observation& seen);

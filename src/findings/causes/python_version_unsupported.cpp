@@ -3,6 +3,7 @@
 // versions: none" also follows from a wrong index or no network, so the interpreter's version
 // decides.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 
@@ -112,7 +113,7 @@ Judged judge_search(const LogSubject& subject, const Observation& seen) {
   // PyPI answers so whatever the Python is; wrong-wheel reports it.
   if (!is_compiled_package(to_lower(package)) || asked_at_wrong_index(seen)) return {};
   // What is listed there is for this Python.
-  if (asked_for_what_is_gone(seen)) return {};
+  if (asked_for_what_is_gone(seen) || asked_at_older_index(seen)) return {};
   Judged judged;
   const Observation* index = subject.log.first("pip-index");
   std::string release = index != nullptr ? rocm_of_index(index->value("index")) : "";
@@ -169,6 +170,45 @@ Judged judge_wheel(const LogSubject& subject, const Observation& seen) {
   return judged;
 }
 
+struct Binding {
+  const Observation* seen = nullptr;
+  Judged judged;
+};
+
+// A module that is there and empty, while the log names its compiled part for another Python alone:
+// "libmigraphx_py_3.10.so", "_C.cpython-310-x86_64-linux-gnu.so", "x.cp310-win_amd64.pyd". Python
+// passes over the parts of others without a word (PEP 3149).
+std::optional<Binding> find_binding_of_another(const LogSubject& subject) {
+  static const RE2 absent(
+      R"(module '([a-z]\w*)' has no attribute|cannot import name '\w+' from (?:partially initialized module )?'([a-z]\w*)|No module named '([a-z]\w*))");
+  const auto minor = subject.scene.python ? minor_of(*subject.scene.python) : std::nullopt;
+  const auto bindings = subject.log.of("python-binding");
+  if (!minor || bindings.empty()) return std::nullopt;
+  for (const char* id : {"python-exception", "module-missing", "import-name-missing"}) {
+    for (const Observation* error : subject.log.of(id)) {
+      std::string one, other, third;
+      if (!RE2::PartialMatch(error->text, absent, &one, &other, &third)) continue;
+      const std::string module = one + other + third;
+      std::optional<std::uint64_t> its;
+      for (const Observation* binding : bindings) {
+        // "…shows only _3.10.so" leaves the name to the line before.
+        const std::string_view stem = binding->value("stem");
+        if (!stem.empty() && stem.find(module) == std::string_view::npos) continue;
+        its = parse_u64(binding->value("minor"));
+        if (its == minor) return std::nullopt;
+      }
+      if (!its) continue;
+      return Binding{error,
+                     {0.8,
+                      fmt::format("{}'s compiled part is there for Python 3.{} alone, and this is "
+                                  "Python {}. The import finds an empty package.",
+                                  module, *its, *subject.scene.python),
+                      *its}};
+    }
+  }
+  return std::nullopt;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Judged best;
   const Observation* shown = nullptr;
@@ -181,9 +221,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     const bool ignored = seen->text.find("Ignored the following") != std::string::npos;
     take(seen, {ignored ? 0.6 : 0.93, "The package itself says which Python it needs.", 12});
   }
-  for (const auto* seen : subject.log.of("pip-no-version")) {
-    take(seen, judge_search(subject, *seen));
+  const auto searches = subject.log.of("pip-no-version");
+  // pip's second line, which lists nothing, is about the same search.
+  const bool told_why = std::any_of(searches.begin(), searches.end(), [](const Observation* seen) {
+    return asked_at_older_index(*seen).has_value();
+  });
+  for (const auto* seen : searches) {
+    if (!told_why) take(seen, judge_search(subject, *seen));
   }
+  if (const auto bound = find_binding_of_another(subject)) take(bound->seen, bound->judged);
   for (const auto* seen : subject.log.of("wheel-unsupported")) {
     take(seen, judge_wheel(subject, *seen));
   }

@@ -11,6 +11,7 @@
 #include "findings/causes/collective_signs.h"
 #include "findings/causes/control_run.h"
 #include "findings/causes/crash_signs.h"
+#include "findings/causes/failed_allocation.h"
 #include "findings/causes/recovery.h"
 #include "logs/describe.h"
 
@@ -149,6 +150,14 @@ Finding judge(const LogSubject& subject, const CollectiveSigns& signs) {
   }
   if (const auto* acs = log.first("acs-redirects"); acs != nullptr && off == nullptr) {
     return {0.65, acs, "A PCIe bridge sends transfers between GPUs up to the root (ACS)."};
+  }
+  const Observation* option = log.first("p2p-kernel-option");
+  const Observation* direct = log.first("nccl-p2p-channel");
+  if (option != nullptr && direct != nullptr && signs.error != nullptr && off == nullptr &&
+      is_before(*direct, *signs.error)) {
+    return {0.65, signs.error,
+            "RCCL set its direct transfers up, and fails at the first use. The kernel's options "
+            "for peer-to-peer are named as what differs."};
   }
   const bool between_gpus = log.seen("nccl-p2p-channel") || test_without_result(log) != nullptr;
   if (iommu == Iommu::translates && off == nullptr && between_gpus) {

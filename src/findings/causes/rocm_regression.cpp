@@ -172,6 +172,34 @@ std::optional<Hypothesis> find_crash_inside(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// It dies inside the runtime that it brings along, and an older build of the program did not: what
+// changed for the GPU is the ROCm in it.
+std::optional<Hypothesis> find_bundled(const LogSubject& subject) {
+  const Observation* before = subject.log.first_of({"program-regressed", "older-build-works"});
+  if (before == nullptr) return std::nullopt;
+  for (const Observation* bundled : subject.log.of("runtime-bundled")) {
+    for (const char* id : {"segfault", "signal-exit", "aborted", "rocm-crash-frame"}) {
+      for (const Observation* died : subject.log.of(id)) {
+        if (died->log != bundled->log || died->line != bundled->line) continue;
+        Hypothesis regression;
+        regression.confidence = 0.62;
+        regression.title = "The ROCm runtime in the newer build of the program crashes";
+        regression.reasons = {
+            "The process dies inside the runtime that the program brings along. An older build, "
+            "with an older ROCm in it, is said to work."};
+        regression.evidence = {show(subject, *died, logs::describe(*died)), show(subject, *before)};
+        regression.fix = {sentence("Use the older build, or let the system's runtime be loaded: "
+                                   "LD_LIBRARY_PATH=/opt/rocm/lib PROGRAM"),
+                          sentence("Report both to who builds the program, and to ROCm.")};
+        regression.alternatives = {
+            {"rocm-version-mismatch", 0.3, "the same build with LD_LIBRARY_PATH=/opt/rocm/lib"}};
+        return regression;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
 // rocBLAS chose a kernel that its own checks then refuse: no program can cause that. ROCm 6.2's
 // half-precision products did so on gfx908 (ROCm/Tensile#2044).
 std::optional<Hypothesis> find_refused_kernel(const LogSubject& subject) {
@@ -285,6 +313,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (known && is_clear) return joined(*std::move(known), *std::move(compared));
   if (is_clear) return compared;
   if (known) return known;
+  if (auto bundled = find_bundled(subject)) return bundled;
   if (auto refused = find_refused_kernel(subject)) return refused;
   if (auto crashed = find_nightly(subject)) return crashed;
   if (failure == nullptr) {

@@ -57,6 +57,41 @@ FigureClaim of_share_of_shared_memory(const LogSubject& subject, const DeviceMem
           {swapped, share}};
 }
 
+// The runtime's total is the carve-out to within rounding, and GTT is at least twice that. ROCm up
+// to 7.2 counted so (ROCm/hip#3892, ROCm/rocm-systems#5596).
+FigureClaim of_carve_out_alone(const DeviceMemory& memory) {
+  if (!memory.unified || !memory.hip_total || !memory.vram_total || !memory.gtt_total) return {};
+  const double same = part_of(memory.hip_total->amount, memory.vram_total->amount);
+  if (same < 0.95 || same > 1.05) return {};
+  const Bytes gtt = memory.gtt_total->amount;
+  if (part_of(memory.vram_total->amount, gtt) > 0.5) return {};
+  return {0.65,
+          fmt::format("HIP counts {}, the carve-out alone, although the GPU may use {} of GTT",
+                      to_string(memory.hip_total->amount), to_string(gtt)),
+          "On an integrated GPU both are the machine's RAM. A program that goes by the runtime's "
+          "figure refuses what would fit.",
+          {memory.hip_total->seen, memory.gtt_total->seen, memory.vram_total->seen}};
+}
+
+// Servers list their devices before they load anything, so what is not free then is another
+// program's, or counted wrongly. Nobody fills a hundred gigabytes unnoticed.
+FigureClaim of_little_at_start(const LogSubject& subject, const DeviceMemory& memory) {
+  const logs::Observation* listed = subject.log.first("llama-device-memory");
+  if (listed == nullptr || !memory.unified || memory.vram_used || memory.gtt_used) return {};
+  const auto total = amount_of(*listed, "total"), free = amount_of(*listed, "free");
+  if (!total || !free || !memory.holders.empty() || part_of(*free, *total) > 0.1) return {};
+  constexpr Bytes large = 16_GiB;
+  if (*total < large) return {};
+  const bool newly = subject.log.any_of({"program-regressed", "regression-told"});
+  return {newly ? 0.68 : 0.5,
+          fmt::format("At its start the program counts {} of {} as free on this APU",
+                      to_string(*free), to_string(*total)),
+          "No line shows who holds the rest. On an APU some releases take the system's free RAM as "
+          "the GPU's, which leaves out the carve-out (ggml-org/llama.cpp: "
+          "ggml_backend_cuda_get_available_uma_memory).",
+          {listed}};
+}
+
 // An APU has no memory but the machine's, so a program that counts more adds up what overlaps.
 FigureClaim of_more_than_ram(const LogSubject& subject, const DeviceMemory& memory) {
   if (!memory.unified || !memory.job_total || !subject.scene.ram) return {};

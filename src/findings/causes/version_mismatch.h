@@ -22,6 +22,9 @@ std::optional<Hypothesis> find_mismatched_library(const LogSubject& subject);
 std::optional<Hypothesis> find_mismatched_symbol(const LogSubject& subject);
 std::optional<Hypothesis> find_mismatched_build(const LogSubject& subject);
 
+// A program brings a ROCm runtime of its own, which fails where the system's works.
+std::optional<Hypothesis> find_bundled_runtime(const LogSubject& subject);
+
 // Puts `one` into the place of `best` if it is surer.
 void take_surer(std::optional<Hypothesis> one, std::optional<Hypothesis>& best);
 

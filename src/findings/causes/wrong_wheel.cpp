@@ -310,9 +310,36 @@ std::optional<Hypothesis> find_wrong_index(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// An installer names a release of PyTorch and the index of a ROCm that had ended before it. Where
+// it then takes what PyPI has, that is the build for CUDA.
+std::optional<Hypothesis> find_older_index(const LogSubject& subject) {
+  for (const Observation* seen : subject.log.of("pip-no-version")) {
+    const auto asked = asked_at_older_index(*seen);
+    if (!asked) continue;
+    Hypothesis wrong;
+    wrong.confidence = 0.7;
+    wrong.title = fmt::format("There is no {} {} in the index for ROCm {}", asked->package,
+                              asked->version, asked->rocm);
+    wrong.reasons = {
+        "The index lists builds for this Python, and all of them are older. Each release of "
+        "PyTorch is built for a few releases of ROCm, so the Python version is not the reason."};
+    wrong.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
+    wrong.fix = {
+        sentence(
+            fmt::format("Take the index of a ROCm that {} {} was built for, or a release that the "
+                        "index has.",
+                        asked->package, asked->version)),
+        look("python3 -c \"import torch; print(torch.version.hip)\"", "(must not be None)")};
+    wrong.alternatives = {{"python-version-unsupported", 0.1, "python3 --version"}};
+    return wrong;
+  }
+  return std::nullopt;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   if (subject.scene.is_foreign()) return std::nullopt;
   if (auto index = find_wrong_index(subject)) return index;
+  if (auto older = find_older_index(subject)) return older;
   const Sign sign = find_sign(subject);
   if (const auto replaced = find_replacement(subject.log)) {
     return make_replaced(subject, *replaced, sign.seen != nullptr);
