@@ -98,7 +98,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (blocked) hang.confidence = 0.6;
   // Then not even the alternatives can be told apart.
   constexpr double no_answer = 0.3;
-  if (signs.fault == first && is_all_there_is(subject, *first)) hang.confidence = no_answer;
+  const bool of_address = first->id() == "memory-access-fault";
+  if (of_address && is_all_there_is(subject, *first)) hang.confidence = no_answer;
   hang.title = title_of_hang(subject, signs);
   hang.evidence.push_back(show(subject, *first, logs::describe(*first)));
   show_some(subject,

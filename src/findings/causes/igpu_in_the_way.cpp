@@ -154,7 +154,8 @@ std::optional<Hypothesis> find_igpu_in_the_way(const LogSubject& subject) {
   if (signs.first() == nullptr && (in_use || beside))
     signs.crash = subject.log.first_of({"segfault", "signal-exit"});
   const Observation* listing = dies_listing(subject, *discrete, *integrated);
-  if (signs.first() == nullptr && !guessed) signs.crash = listing;
+  const bool only_crashed = signs.image == nullptr && signs.tiny == nullptr;
+  if (listing != nullptr && only_crashed && !guessed) signs.crash = listing;
   if (signs.first() == nullptr || is_masked(subject, devices, *signs.first())) return std::nullopt;
   // If the card itself lacks code, the cause is another.
   const std::string failing = failing_target(subject);
