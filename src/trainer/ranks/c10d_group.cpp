@@ -91,9 +91,10 @@ class C10dGroup final : public RankGroup {
     // What waits inside of Gloo for a rank that is gone would be waited for here.
     if (broken_) {
       static_cast<void>(gloo_.release());
-    } else {
-      pulse_->leave();
+      return;
     }
+    gloo_.reset();  // First, so that whoever still waits for this rank learns it.
+    pulse_->leave();
   }
 
   std::byte* staging() override { return staging_.data(); }
