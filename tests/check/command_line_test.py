@@ -82,15 +82,16 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((run.returncode, run.stdout), (1, f"does not fit: {compose}: devices of llm\n"))
 
     def test_a_log_given_for_settings_is_called_a_log(self):
+        root = self.machine("mi50")
         log = pathlib.Path(self.scratch.name) / "job log.txt"
         log.write_text("loading the model\nRuntimeError: No HIP GPUs are available\n")
-        run = headroom("check", "--root", self.machine("mi50"), "--env", str(log))
+        run = headroom("check", "--root", root, "--env", str(log))
         self.assertEqual(run.returncode, 0)
         self.assertIn("is a log", run.stdout)
         self.assertIn(f"headroom check --log '{log}'", run.stdout)
         words = pathlib.Path(self.scratch.name) / "words.txt"
         words.write_text("nothing in here sets anything\n")
-        self.assertIn("No GPU settings", headroom("check", "--root", self.machine("mi50"), "--env", str(words)).stdout)
+        self.assertIn("No GPU settings", headroom("check", "--root", root, "--env", str(words)).stdout)
 
     def test_a_parameter_without_effect_is_said_to_have_none(self):
         root = self.machine("strix-halo-half")
