@@ -18,14 +18,22 @@ Status RunOutput::take_over(std::uint64_t steps) {
   HEADROOM_TRY(OutputLock lock, OutputLock::take(folder_));
   lock_.emplace(std::move(lock));
   saved_at_.reset();  // Whether the rank before came to its last one is not known.
-  return open_metrics(steps);
+  // Nor whether it wrote the lines of the last step, which this rank has as well.
+  const bool has_step = last_step_ && last_step_->step == steps;
+  HEADROOM_CHECK(open_metrics(has_step ? steps - 1 : steps));
+  if (!has_step) return Done{};
+  HEADROOM_CHECK(metrics_->add(*last_step_));
+  if (last_evaluation_ && last_evaluation_->step == steps) return metrics_->add(*last_evaluation_);
+  return Done{};
 }
 
 Status RunOutput::add(const StepMetrics& line) {
+  last_step_ = line;
   return metrics_ ? metrics_->add(line) : Done{};
 }
 
 Status RunOutput::add(const EvaluationMetrics& line) {
+  last_evaluation_ = line;
   return metrics_ ? metrics_->add(line) : Done{};
 }
 

@@ -63,6 +63,8 @@ class RunOutput {
   BestModel best_;
   std::optional<OutputLock> lock_;
   std::optional<MetricsFile> metrics_;
+  std::optional<StepMetrics> last_step_;
+  std::optional<EvaluationMetrics> last_evaluation_;
   std::optional<std::uint64_t> saved_at_;
   Clock::time_point saved_time_ = Clock::now();
 };
