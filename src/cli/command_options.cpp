@@ -147,15 +147,14 @@ Result<supervisor::Settings> parse_given(const CommandOptions& options) {
 
 Result<RankChoice> parse_ranks(const CommandOptions& options) {
   RankChoice choice;
-  if (options.lost_rank != "stop" && options.lost_rank != "continue" &&
-      options.lost_rank != "restart") {
+  const auto lost = run::parse_lost_rank(options.lost_rank);
+  if (!lost) {
     return Error{Errc::invalid,
                  fmt::format("--lost-rank: expected stop, continue or restart, found \"{}\"",
                              printable(options.lost_rank)),
                  "--lost-rank continue"};
   }
-  if (options.lost_rank == "continue") choice.lost = run::LostRank::continues;
-  if (options.lost_rank == "restart") choice.lost = run::LostRank::restarts;
+  choice.lost = *lost;
   if (options.ranks.empty()) {
     if (choice.lost == run::LostRank::stop) return choice;
     return Error{Errc::invalid, "--lost-rank: expected --ranks as well, because it is about them",

@@ -29,8 +29,7 @@ int run(const Options& options, const Context& context) {
   }
   job.environment = run::to_variables(context.environment);
   job.ranks = options.count;
-  if (options.lost == "continue") job.lost = run::LostRank::continues;
-  if (options.lost == "restart") job.lost = run::LostRank::restarts;
+  job.lost = run::parse_lost_rank(options.lost).value_or(run::LostRank::stop);
   job.grace = supervisor::Time{options.grace_ms};
   const auto ended =
       run::run_ranks(job, [&context](const std::string& line) { context.printer.note(line); });

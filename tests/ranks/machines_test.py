@@ -236,6 +236,13 @@ class Machines(unittest.TestCase):
         run.terminate()
         self.assertIn("stopped by request", self.finish([run], codes=3)[0])
 
+    def test_one_that_waits_for_rank_0_is_calm(self):
+        variables = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port()), "WORLD_SIZE": "2", "RANK": "1"}
+        run = self.start([TRAIN, self.write(), "--output", "net"], variables)
+        time.sleep(5)  # Several tries.
+        run.terminate()
+        self.assertEqual(self.finish([run], codes=1), [""])
+
     def test_ranks_that_are_not_of_one_job_are_told(self):
         job = self.write()
         other = self.write("optimizer.learning_rate = 0.5", name="other.toml")

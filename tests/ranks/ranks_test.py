@@ -58,6 +58,14 @@ class Ranks(unittest.TestCase):
                               '[ $RANK = 0 ] && { sleep 1; exit 3; }; trap "" TERM; while :; do sleep 0.1; done')
         self.assertEqual(done.returncode, 3, done.stderr)
 
+    def test_one_that_ends_when_asked_saves_no_other_one(self):
+        begun = time.monotonic()
+        done = self.run_ranks("--ranks", "3", "--grace", "1", "--", "sh", "-c",
+                              '[ $RANK = 0 ] && { sleep 1; exit 3; }; [ $RANK = 1 ] && trap "exit 0" TERM || trap "" TERM; '
+                              'while :; do sleep 0.1; done')
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertLess(time.monotonic() - begun, LIMIT_S)
+
     def test_a_signal_that_ends_a_rank_is_the_report_s(self):
         done = self.run_ranks("--ranks", "2", "--report", "run.json", "--", "sh", "-c", '[ $RANK = 0 ] && kill -ABRT $$; exec sleep 50')
         self.assertEqual(done.returncode, 128 + signal.SIGABRT)

@@ -139,7 +139,7 @@ std::optional<Hypothesis> shown_by_table(const LogSubject& subject, const CauseR
     shown.title =
         fmt::format("What works and what fails differs in {}", table.columns[deciding.front()]);
     shown.reasons = {std::string(rule.meaning),
-                     "The table's other columns have the same values on both sides."};
+                     "Its values part the runs that work from those that fail."};
     shown.evidence = {show(subject, *head, "a table of trials")};
     shown.fix = {sentence(std::string(rule.fix))};
     return shown;

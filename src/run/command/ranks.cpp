@@ -16,6 +16,8 @@
 namespace headroom::run {
 namespace {
 
+constexpr std::array<const char*, 3> lost_rank_names = {"stop", "continue",
+                                                        "restart"};  // Of LostRank.
 constexpr int child_signal = 17, kill_signal = 9, terminate_signal = 15;
 constexpr std::uint64_t ms_in_ns = 1'000'000;
 
@@ -84,7 +86,8 @@ class Ranks {
     }
     const bool is_first = first_.code == 0;
     if (is_first) first_ = {ended.exit.code, ended.exit.signal};
-    if (asked_to_end_ || kill_at_) return;  // The others end because of the first, or were asked.
+    // The others end because of the first, or were asked; a late comer because nobody is left.
+    if (asked_to_end_ || (kill_at_ && (!only_late_comers_ || restarts_[ended.index] > 0))) return;
     say_(fmt::format("rank {} (PID {}) {}{}", ended.index, ended.pid, how(ended.exit),
                      what_follows(ended.index)));
   }
@@ -115,13 +118,14 @@ class Ranks {
     for (std::size_t i = 0; i < restarts_.size(); ++i) {
       if (restarts_[i] == 0) continue;
       siblings_.send(i, terminate_signal);
+      only_late_comers_ = true;
       kill_at_ = now_ms() + static_cast<std::uint64_t>(job_.grace.count());
     }
   }
 
   void kill() {
     for (std::size_t i = 0; i < restarts_.size(); ++i) {
-      if (!any_completed_ || restarts_[i] > 0) siblings_.send(i, kill_signal);
+      if (!only_late_comers_ || restarts_[i] > 0) siblings_.send(i, kill_signal);
     }
   }
 
@@ -134,21 +138,20 @@ class Ranks {
   std::optional<std::uint64_t> kill_at_;
   bool asked_to_end_ = false;
   bool any_completed_ = false;
+  bool only_late_comers_ = false;  // Are to be killed then.
   RanksEnd first_;
 };
 
 }  // namespace
 
 const char* name_of(LostRank lost) {
-  switch (lost) {
-    case LostRank::continues:
-      return "continue";
-    case LostRank::restarts:
-      return "restart";
-    case LostRank::stop:
-      break;
-  }
-  return "stop";
+  return lost_rank_names.at(static_cast<std::size_t>(lost));
+}
+
+std::optional<LostRank> parse_lost_rank(std::string_view name) {
+  const auto found = std::find(lost_rank_names.begin(), lost_rank_names.end(), name);
+  if (found == lost_rank_names.end()) return std::nullopt;
+  return static_cast<LostRank>(found - lost_rank_names.begin());
 }
 
 Status inject_averager(const AveragerFiles& files, CommandEnvironment& environment) {

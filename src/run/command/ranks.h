@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -26,7 +27,9 @@ enum class LostRank : std::uint8_t {
   restarts,   // The same, and it is started again, a few times, to come back to them.
 };
 
-const char* name_of(LostRank lost);  // As --lost-rank has it.
+// As --lost-rank has it; nothing for other words.
+const char* name_of(LostRank lost);
+std::optional<LostRank> parse_lost_rank(std::string_view name);
 
 // Puts headroom's averager into torch.distributed of all ranks: PYTHONPATH and
 // HEADROOM_AVERAGER_LIBRARY. Fails as inject_allocator does.

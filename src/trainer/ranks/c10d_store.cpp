@@ -2,6 +2,7 @@
 #include "trainer/ranks/c10d_store.h"
 
 #include <fmt/format.h>
+#include <glog/logging.h>
 
 #include <optional>
 #include <thread>
@@ -178,6 +179,8 @@ Result<StorePtr> connect_again(const RankPlace& place) {
 
 Result<Meeting> meet(const RankPlace& place, std::uint64_t job, const JoinTimes& times,
                      Observer& observer) {
+  // c10d also logs what it throws, once for each try to reach a rank 0 that is on its way.
+  FLAGS_minloglevel = google::GLOG_FATAL;
   Patience patience(times.meet, observer);
   Meeting meeting;
   HEADROOM_TRY(meeting.address, address_towards(place.rendezvous->host, place.rendezvous->port));

@@ -22,7 +22,7 @@ using StorePtr = c10::intrusive_ptr<c10d::Store>;
 std::string what_c10d_says(const std::exception& error);
 
 // Another connection to the store that rank 0 keeps. Fails where it is not reached in time.
-// Requires: connect_store() has succeeded.
+// Requires: meet() has succeeded.
 Result<StorePtr> connect_again(const RankPlace& place);
 
 struct Meeting {

@@ -20,7 +20,7 @@ Result<std::string> address_of(const sockaddr_storage& address, socklen_t length
   std::array<char, NI_MAXHOST> text{};
   const int failed = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), length, text.data(),
                                    text.size(), nullptr, 0, NI_NUMERICHOST);
-  if (failed != 0) return Error{Errc::io, "getnameinfo", ::gai_strerror(failed)};
+  if (failed != 0) return Error{Errc::io, ::gai_strerror(failed), ""};
   return std::string(text.data());
 }
 
