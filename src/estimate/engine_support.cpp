@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "estimate/headroom_quantised.h"
+
 namespace headroom::estimate {
 namespace {
 
@@ -16,10 +18,13 @@ Status check_headroom(const Job& job) {
   const Job::Method& method = job.method;
   const Job::Compute& compute = job.compute;
   const std::string other = ", or [engine] kind = \"transformers\"";
-  if (method.kind != MethodKind::full && method.kind != MethodKind::lora)
-    return cannot("method.kind", to_string(method.kind), "\"full\" and \"lora\"",
+  if (method.kind == MethodKind::inference)
+    return cannot("method.kind", to_string(method.kind), "\"full\", \"lora\" and \"qlora\"",
                   "write kind = \"lora\"" + other);
-  if (method.base != format_of(compute.dtype))
+  if (method.kind == MethodKind::qlora && !is_quantised(method.base))
+    return cannot("method.base", to_string(method.base), "\"nf4\", \"nf4-dq\" and \"int8\"",
+                  "write base = \"nf4-dq\"" + other);
+  if (method.kind != MethodKind::qlora && method.base != format_of(compute.dtype))
     return cannot("method.base", to_string(method.base), "weights in compute.dtype only",
                   fmt::format("write base = \"{}\"", to_string(compute.dtype)) + other);
   if (compute.autocast)

@@ -83,6 +83,7 @@ class Ops {
   Tensor attention_space(std::uint64_t length) const;
   Tensor temporary(Name name, Shape shape, Element element = Element::fp32) const;
   Tensor widened(Name name, const Shape& shape) const;  // Undefined in fp32.
+  Tensor dequantised(const Linear& layer) const;        // Undefined where it is not quantised.
   void adapter_temporaries(const Linear& layer, Tensor& a, Tensor& b) const;
   void adapter_backward(const Linear& layer, const Tensor& x, const Shape& input,
                         const LinearSaved& saved, bool through_input) const;

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "estimate/headroom_quantised.h"
+
 namespace headroom::estimate::ours {
 namespace {
 
@@ -15,7 +17,8 @@ class Builder {
         job_(job),
         model_(model),
         to_(parameters),
-        lora_(job.method.kind == MethodKind::lora) {}
+        lora_(job.method.kind != MethodKind::full),
+        quantised_(is_quantised(job.method.base)) {}
 
   Parameter* add(Name name, Shape shape) {
     const Meta meta{shape, element_of(job_.compute.dtype)};
@@ -78,13 +81,39 @@ class Builder {
     const Name name = tape_.intern(name_of(target));
     Linear& linear = layer.projections[static_cast<std::size_t>(target)];
     linear.name = name;
-    linear.stored_by_input = model_.is_gpt2();
-    linear.weight = add(name + ".weight", linear.stored_by_input ? Shape{in, out} : Shape{out, in});
+    linear.out = out;
+    linear.in = in;
+    linear.quantised = quantised_;
+    if (quantised_) {
+      linear.weight = add_quantised(name, target, out, in);
+    } else {
+      linear.weight = add(name + ".weight", model_.is_gpt2() ? Shape{in, out} : Shape{out, in});
+    }
     if (bias) linear.bias = add(name + ".bias", {out});
     const auto& targets = job_.method.targets;
     if (!lora_ || std::find(targets.begin(), targets.end(), target) == targets.end()) return;
     linear.lora_a = add_adapter(name + ".lora_A.weight", {job_.method.rank, in});
     linear.lora_b = add_adapter(name + ".lora_B.weight", {out, job_.method.rank});
+  }
+
+  // trainer/quantised_matrix.h. Fused projections share the matrix of their first one.
+  Parameter* add_quantised(Name name, Target target, std::uint64_t out, std::uint64_t in) {
+    if (model_.fused && target == Target::q) out += 2 * model_.kv_size();
+    if (model_.fused && target == Target::gate) out += model_.intermediate;
+    const bool shares = target == Target::k || target == Target::v || target == Target::up;
+    if (model_.fused && shares) return fused_;
+    const WeightFormat format = job_.method.base;
+    const QuantisedSizes sizes = quantised_sizes(format, out, in);
+    const Element scale = format == WeightFormat::nf4_dq ? Element::uint8 : Element::fp32;
+    fused_ = hold(name + ".weight", {{sizes.packed_bytes, 1}, Element::uint8});
+    hold(name + ".absmax", {{sizes.scales}, scale});
+    if (sizes.nested > 0) hold(name + ".nested_absmax", {{sizes.nested}, Element::fp32});
+    return fused_;
+  }
+
+  Parameter* hold(Name name, const Meta& meta) {
+    to_.base.push_back({tape_.empty(name, meta, Component::weights), {}, false});
+    return &to_.base.back();
   }
 
   Parameter* add_adapter(Name name, Shape shape) {
@@ -98,6 +127,8 @@ class Builder {
   const ModelConfig& model_;
   Parameters& to_;
   bool lora_;
+  bool quantised_;
+  Parameter* fused_ = nullptr;  // The quantised matrix that was added last.
 };
 
 }  // namespace

@@ -24,18 +24,19 @@ struct Parameter {
 };
 
 struct Linear {
-  Name name;                    // "q_proj"
-  Parameter* weight = nullptr;  // [out, in]; null where a layer has no such projection
+  Name name;  // "q_proj"
+  // [out, in]; null where a layer has no such projection. What is packed, of a quantised one.
+  Parameter* weight = nullptr;
   Parameter* bias = nullptr;
   Parameter* lora_a = nullptr;  // [rank, in]
   Parameter* lora_b = nullptr;  // [out, rank]
 
-  bool stored_by_input = false;  // weight is [in, out].
+  bool quantised = false;  // It is made whole for each product.
+  std::uint64_t out = 0;
+  std::uint64_t in = 0;
 
   bool exists() const { return weight != nullptr; }
   bool trains() const { return exists() && (weight->trainable || lora_a != nullptr); }
-  std::uint64_t out() const { return weight->value.shape[stored_by_input ? 1 : 0]; }
-  std::uint64_t in() const { return weight->value.shape[stored_by_input ? 0 : 1]; }
 };
 
 struct Norm {

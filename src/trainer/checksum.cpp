@@ -2,6 +2,7 @@
 #include "trainer/checksum.h"
 
 #include <ATen/ATen.h>
+#include <fmt/format.h>
 
 #include <string_view>
 
@@ -14,10 +15,28 @@ std::string checksum_of(const at::Tensor& tensor) {
       std::string_view(static_cast<const char*>(tensor.data_ptr()), tensor.nbytes()));
 }
 
+namespace {
+
+// All that decides what a quantised matrix is when it is made again.
+std::string list_parts(const Parameter& parameter) {
+  const QuantisedMatrix& matrix = *parameter.quantised.matrix;
+  std::string all =
+      parameter.name + " " + checksum_of(matrix.packed()) + " " + checksum_of(matrix.scales());
+  if (matrix.nested().defined())
+    all += fmt::format(" {} {:a}", checksum_of(matrix.nested()), matrix.offset());
+  return all + fmt::format(" {} {}\n", to_string(matrix.format()), toString(matrix.dtype()));
+}
+
+}  // namespace
+
 std::string list_checksums(const std::deque<Parameter>& parameters) {
   std::string all;
   for (const Parameter& parameter : parameters) {
-    if (!parameter.is_copy) all += parameter.name + " " + checksum_of(parameter.value) + "\n";
+    if (parameter.quantised.matrix != nullptr) {
+      if (parameter.quantised.first == 0) all += list_parts(parameter);
+    } else if (!parameter.is_copy) {
+      all += parameter.name + " " + checksum_of(parameter.value) + "\n";
+    }
   }
   return all;
 }

@@ -13,7 +13,7 @@ namespace headroom::trainer {
 std::string checksum_of(const at::Tensor& tensor);
 
 // A line for each parameter, with its name and the checksum of its value, in order; copies of what
-// another process has are left out.
+// another process has are left out. Of a quantised matrix it is what the matrix is kept as.
 std::string list_checksums(const std::deque<Parameter>& parameters);
 
 }  // namespace headroom::trainer

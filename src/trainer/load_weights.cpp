@@ -14,6 +14,8 @@
 #include "base/text.h"
 #include "machine/user_files.h"
 #include "trainer/safetensors_file.h"
+#include "trainer/stored_quantised.h"
+#include "trainer/tensor_places.h"
 
 namespace headroom::trainer {
 namespace {
@@ -82,21 +84,11 @@ std::string list_names(const std::vector<std::string>& names) {
 // Tensors that some exporters write although they follow from the config or from another tensor.
 bool is_redundant(const std::string& name, const Model& model) {
   if (model.config().tied && name == "lm_head.weight") return true;
+  if (name.ends_with(".weight_format")) return true;  // Of int8: how a GPU had it in memory.
   if (!model.config().is_gpt2()) return name.ends_with("rotary_emb.inv_freq");
   // The causal mask and the number that stood for what it hides.
   return name.ends_with(".attn.bias") || name.ends_with(".attn.masked_bias");
 }
-
-// Where a tensor lies, and what it is called there.
-struct Place {
-  const SafetensorsFile* file = nullptr;
-  std::string name;
-
-  const SafetensorsEntry& entry() const { return file->tensors().at(name); }
-};
-
-// By the names of the model's parameters. GPT-2's own files leave "transformer." out.
-using Places = std::map<std::string, Place>;
 
 std::string full_name(const std::string& name, const Model& model) {
   const bool is_short =
@@ -104,23 +96,95 @@ std::string full_name(const std::string& name, const Model& model) {
   return is_short ? "transformer." + name : name;
 }
 
+// GPT-2's matrices are [in, out] in its files, unless these are quantised.
+bool is_stored_by_input(const Model& model) {
+  return model.config().is_gpt2();
+}
+
+// A tensor that has to be there; of any floating-point dtype if none is said, and of any length if
+// its shape is empty.
+std::vector<StoredPart> expected_of(const Model::Stored& parameter, const Places& places,
+                                    const Model& model) {
+  if (!parameter.quantised) return {{parameter.name, "", parameter.value.sizes().vec()}};
+  const QuantisedMatrix& matrix = *parameter.quantised;
+  if (stored_format(places, parameter.name)) return stored_parts(parameter.name, matrix);
+  if (is_stored_by_input(model)) return {{parameter.name, "", {matrix.columns(), matrix.rows()}}};
+  return {{parameter.name, "", {matrix.rows(), matrix.columns()}}};
+}
+
+std::string describe_part(std::string_view dtype, const std::vector<std::int64_t>& shape) {
+  return fmt::format("{}[{}]", dtype.empty() ? "" : fmt::format("{} ", dtype),
+                     fmt::join(shape, ", "));
+}
+
+// "" if it is as expected.
+std::string difference(const StoredPart& expected, const SafetensorsEntry& found) {
+  const bool same_dtype = expected.dtype.empty() || expected.dtype == found.dtype;
+  if (same_dtype && (expected.shape.empty() || expected.shape == found.shape)) return "";
+  return fmt::format(
+      "{} (expected {}, found {})", expected.name, describe_part(expected.dtype, expected.shape),
+      describe_part(same_dtype && expected.dtype.empty() ? "" : found.dtype, found.shape));
+}
+
+// That the files hold each matrix in the way that the model keeps it, or as plain numbers.
+Status check_formats(const Places& places, const Model& model) {
+  const std::optional<estimate::WeightFormat> wanted = model.options().quantised;
+  const Model::Stored* plain = nullptr;
+  const Model::Stored* quantised = nullptr;
+  for (const Model::Stored& parameter : model.stored()) {
+    const auto found = stored_format(places, parameter.name);
+    if (found && (!parameter.quantised || *found != *wanted)) {
+      return Error{
+          Errc::invalid,
+          fmt::format("tensor {}: expected {}, found quantised weights ({})", parameter.name,
+                      parameter.quantised ? to_string(*wanted) : "plain numbers",
+                      to_string(*found)),
+          parameter.quantised || model.options().lora
+              ? fmt::format("write kind = \"qlora\" and base = \"{}\" under [method]",
+                            to_string(*found))
+              : "quantised weights cannot be trained in full: write kind = \"qlora\" under "
+                "[method]"};
+    }
+    if (parameter.quantised) (found ? quantised : plain) = &parameter;
+  }
+  if (plain == nullptr || quantised == nullptr || !places.contains(plain->name)) return Done{};
+  return Error{Errc::unsupported,
+               fmt::format("tensor {}: expected it quantised as {} is, found plain numbers",
+                           plain->name, quantised->name),
+               "quantise the model again without llm_int8_skip_modules for its layers"};
+}
+
+// fp4 has NF4's tensors but for one name.
+Status check_types(const Places& places) {
+  constexpr std::string_view key = ".quant_state.bitsandbytes__";
+  for (const auto& [name, place] : places) {
+    const std::size_t at = name.find(key);
+    if (at == std::string::npos || name.substr(at + key.size()) == "nf4") continue;
+    return Error{Errc::unsupported,
+                 fmt::format("tensor {}: expected quant_type nf4, found {}", place.name,
+                             name.substr(at + key.size())),
+                 "quantise the model again with bnb_4bit_quant_type = \"nf4\""};
+  }
+  return Done{};
+}
+
 Status check_names_and_shapes(const Places& places, const Model& model) {
+  HEADROOM_CHECK(check_types(places));
+  HEADROOM_CHECK(check_formats(places, model));
   std::vector<std::string> missing;
   std::vector<std::string> unexpected;
   std::vector<std::string> misshaped;
   std::set<std::string> expected;
   for (const Model::Stored& parameter : model.stored()) {
-    expected.insert(parameter.name);
-    const auto place = places.find(parameter.name);
-    if (place == places.end()) {
-      missing.push_back(parameter.name);
-      continue;
-    }
-    const SafetensorsEntry& entry = place->second.entry();
-    if (parameter.value.sizes() != entry.shape) {
-      misshaped.push_back(fmt::format("{} (expected [{}], found [{}])", parameter.name,
-                                      fmt::join(parameter.value.sizes().vec(), ", "),
-                                      fmt::join(entry.shape, ", ")));
+    for (const StoredPart& part : expected_of(parameter, places, model)) {
+      expected.insert(part.name);
+      const auto place = places.find(part.name);
+      if (place == places.end()) {
+        missing.push_back(part.name);
+        continue;
+      }
+      const std::string off = difference(part, place->second.entry());
+      if (!off.empty()) misshaped.push_back(off);
     }
   }
   for (const auto& [name, place] : places) {
@@ -163,7 +227,14 @@ Status load_weights(const std::string& folder, Model& model) {
   if (!status) return std::move(status).error().in(folder);
   for (const Model::Stored& parameter : model.stored()) {
     const Place& place = places.at(parameter.name);
-    HEADROOM_CHECK(place.file->read(place.name, parameter.value));
+    if (!parameter.quantised) {
+      HEADROOM_CHECK(place.file->read(place.name, parameter.value));
+    } else if (stored_format(places, parameter.name)) {
+      HEADROOM_CHECK(read_quantised(places, parameter.name, *parameter.quantised));
+    } else {
+      HEADROOM_CHECK(quantise_stored(place, model.options().dtype, is_stored_by_input(model),
+                                     *parameter.quantised));
+    }
   }
   return Done{};
 }

@@ -17,6 +17,10 @@ Result<bool> has_weights(const std::string& folder);
 // Fills every base parameter. Fails, before anything is read, with the names of the tensors that
 // are missing, that the model has no place for, or whose shape is not the one that config.json
 // implies. Of a model that is split, those of the other parts are left alone.
+//
+// A model that keeps its matrices quantised takes them as files hold them, if they are quantised in
+// the same way (stored_quantised.h), and else quantises them while they are read, a piece at a
+// time.
 Status load_weights(const std::string& folder, Model& model);
 
 }  // namespace headroom::trainer

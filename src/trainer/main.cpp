@@ -45,6 +45,7 @@ struct Arguments {
   std::string job;
   std::string output;
   std::string trace;
+  std::string base;
   std::string allocator = "headroom";
   bool resume = false;
   std::vector<std::string> allowed_changes;
@@ -186,6 +187,7 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
   if (stages > 1) request.settings.model.part = plan.stages.at(request.place.rank).part;
   request.predicted = report::to_json(plan);
   request.trace_path = arguments.trace;
+  request.base_folder = arguments.base;
   request.allowed_changes = arguments.allowed_changes;
   if (arguments.allocator == "libtorch") request.memory = MemorySource::libtorch;
   const estimate::Job::Model& model = loaded.job.model;
@@ -310,6 +312,10 @@ void add_options(CLI::App& app, Arguments& arguments) {
          "libtorch's is neither limited nor counted, and is there to compare speed")
       ->type_name("headroom|libtorch")
       ->check(CLI::IsMember({"headroom", "libtorch"}));
+  app.add_option("--save-base", arguments.base,
+                 "With method.kind = \"qlora\": write the quantised base there, as transformers "
+                 "and bitsandbytes read it, before the training begins")
+      ->type_name("DIR");
   CLI::Option* resume = app.add_flag("--resume", arguments.resume,
                                      "Continue from the checkpoint in the output folder");
   app.add_option("--allow-change", arguments.allowed_changes,

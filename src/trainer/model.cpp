@@ -2,13 +2,13 @@
 #include "trainer/model.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
 
 #include <array>
 #include <cmath>
 
 #include "base/text.h"
+#include "estimate/headroom_quantised.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer {
@@ -62,16 +62,6 @@ bool has_bias(const ModelConfig& config, Target target) {
   if (config.is_gpt2()) return true;
   if (target == Target::o) return config.o_bias;
   return target < Target::o ? config.qkv_bias : config.mlp_bias;
-}
-
-bool writes_residual(const std::string& name) {
-  return name.ends_with("o_proj.weight") || name.ends_with("down_proj.weight") ||
-         name.ends_with("c_proj.weight");
-}
-
-bool is_norm_weight(const std::string& name) {
-  return name.ends_with("norm.weight") || name.ends_with("ln_1.weight") ||
-         name.ends_with("ln_2.weight") || name.ends_with("ln_f.weight");
 }
 
 constexpr const char* head_name = "lm_head.weight";
@@ -181,15 +171,44 @@ Parameter* Model::add(const std::string& name, at::IntArrayRef shape) {
 void Model::begin_fused(const std::string& name, std::initializer_list<Target> targets) {
   std::int64_t rows = 0;
   for (const Target target : targets) rows += projection_shape(config_, target).out;
-  stored_.push_back({name, at::empty({rows, signed_size(config_.hidden)}, options_.dtype)});
+  const std::int64_t hidden = signed_size(config_.hidden);
+  if (options_.quantised) {
+    stored_.push_back(make_quantised(name, rows, hidden));
+  } else {
+    stored_.push_back({name, at::empty({rows, hidden}, options_.dtype)});
+  }
   next_row_ = 0;
 }
 
 // The next rows of the matrix begun last.
 Parameter* Model::add_rows(const std::string& name, std::int64_t rows) {
-  base_.push_back(
-      {name, stored_.back().value.narrow(0, next_row_, rows), {}, !options_.lora.has_value()});
+  const Stored& whole = stored_.back();
+  base_.push_back({name, {}, {}, !options_.lora.has_value()});
+  if (whole.quantised) {
+    base_.back().quantised = {whole.quantised, next_row_, rows};
+  } else {
+    base_.back().value = whole.value.narrow(0, next_row_, rows);
+  }
   next_row_ += rows;
+  return &base_.back();
+}
+
+Model::Stored Model::make_quantised(const std::string& name, std::int64_t out,
+                                    std::int64_t in) const {
+  return {name,
+          {},
+          false,
+          std::make_shared<QuantisedMatrix>(*options_.quantised, out, in, options_.dtype)};
+}
+
+// The weight of one projection, [out, in]; what is not quantised is [in, out] in GPT-2.
+Parameter* Model::add_matrix(const std::string& name, std::int64_t out, std::int64_t in) {
+  if (!options_.quantised) {
+    return config_.is_gpt2() ? add(name, {in, out}) : add(name, {out, in});
+  }
+  stored_.push_back(make_quantised(name, out, in));
+  base_.push_back({name, {}, {}, false});
+  base_.back().quantised = {stored_.back().quantised, 0, out};
   return &base_.back();
 }
 
@@ -234,14 +253,9 @@ void Model::add_projection(Layer& layer, Target target, const std::string& name)
   const auto [out, in] = projection_shape(config_, target);
   ops::Linear& linear = layer[target];
   const bool in_fused = config_.fused && target != Target::o && target != Target::down;
-  linear.stored_by_input = config_.is_gpt2();
-  if (in_fused) {
-    linear.weight = add_rows(name + ".weight", out);
-  } else if (linear.stored_by_input) {
-    linear.weight = add(name + ".weight", {in, out});
-  } else {
-    linear.weight = add(name + ".weight", {out, in});
-  }
+  linear.stored_by_input = config_.is_gpt2() && !options_.quantised;
+  linear.weight =
+      in_fused ? add_rows(name + ".weight", out) : add_matrix(name + ".weight", out, in);
   if (has_bias(config_, target)) linear.bias = add(name + ".bias", {out});
   if (!options_.lora) return;
   const LoraOptions& lora = *options_.lora;
@@ -252,38 +266,6 @@ void Model::add_projection(Layer& layer, Target target, const std::string& name)
   adapters_.push_back({name + ".lora_B.weight", at::empty({out, lora.rank}, lora.dtype), {}, true});
   linear.adapter =
       ops::Adapter{a, &adapters_.back(), lora.alpha / static_cast<double>(lora.rank), lora.dropout};
-}
-
-void Model::initialise_base(std::uint64_t seed) {
-  const double residual = 1.0 / std::sqrt(2.0 * static_cast<double>(config_.layers));
-  const std::uint64_t tables = config_.is_gpt2() ? 2 : 1;
-  const std::uint64_t before = part_.is_first() ? 0 : tables + part_.first_layer * base_in_layer_;
-  std::uint64_t next = before;
-  for (Parameter& parameter : base_) {
-    ++next;
-    const std::uint64_t use = parameter.is_copy ? 1 : next;  // The embedding is the first of all.
-    if (is_norm_weight(parameter.name)) {
-      parameter.value.fill_(config_.gemma ? 0 : 1);
-    } else if (parameter.name.ends_with(".bias")) {
-      parameter.value.zero_();
-    } else {
-      const double deviation = writes_residual(parameter.name) ? 0.02 * residual : 0.02;
-      parameter.value.normal_(0, deviation, at::detail::createCPUGenerator(mix_seed(seed, use)));
-    }
-  }
-}
-
-void Model::initialise_adapters(std::uint64_t seed) {
-  std::uint64_t use = part_.first_layer * adapters_in_layer_;
-  for (Parameter& parameter : adapters_) {
-    ++use;
-    if (parameter.name.ends_with("lora_B.weight")) {
-      parameter.value.zero_();
-      continue;
-    }
-    const double bound = 1.0 / std::sqrt(static_cast<double>(parameter.value.size(1)));
-    parameter.value.uniform_(-bound, bound, at::detail::createCPUGenerator(mix_seed(seed, use)));
-  }
 }
 
 namespace {
@@ -318,12 +300,41 @@ std::uint64_t count_numbers(const ModelConfig& config, const estimate::StagePart
   return outside(part) + layers / config.layers * part.layers();
 }
 
+// The bytes that a layer's matrices take in place of those in the dtype of the weights.
+struct MatrixBytes {
+  std::uint64_t plain = 0;
+  std::uint64_t quantised = 0;
+};
+
+MatrixBytes matrix_bytes(const ModelConfig& config, const ModelOptions& options) {
+  MatrixBytes bytes;
+  std::uint64_t fused_rows = 0;  // Of projections that share the matrix of a later one.
+  for (const Target target : all_targets) {
+    if (!has_projection(config, target)) continue;
+    const auto [out, in] = projection_shape(config, target);
+    bytes.plain += static_cast<std::uint64_t>(out * in) * c10::elementSize(options.dtype);
+    const std::uint64_t rows = fused_rows + static_cast<std::uint64_t>(out);
+    const bool is_shared = target < Target::v || target == Target::gate;
+    fused_rows = config.fused && is_shared ? rows : 0;
+    if (fused_rows > 0) continue;
+    bytes.quantised +=
+        estimate::quantised_sizes(*options.quantised, rows, static_cast<std::uint64_t>(in))
+            .total_bytes;
+  }
+  return bytes;
+}
+
 }  // namespace
 
 ParameterBytes parameter_bytes(const ModelConfig& config, const ModelOptions& options) {
   ParameterBytes bytes;
   const estimate::StagePart part = options.part.value_or(estimate::whole_model(config.layers));
   bytes.weights = count_numbers(config, part) * c10::elementSize(options.dtype);
+  if (options.quantised) {
+    const MatrixBytes matrices = matrix_bytes(config, options);
+    bytes.weights += part.layers() * matrices.quantised;
+    bytes.weights -= part.layers() * matrices.plain;
+  }
   if (!options.lora) return bytes;
   for (const Target target : options.lora->targets) {
     if (!has_projection(config, target)) continue;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,9 @@ struct ModelOptions {
   std::int64_t longest = 1024;  // Positions that the rotary tables cover.
   // Of a model that is split over processes, this one's part; none: all of it is here.
   std::optional<estimate::StagePart> part = {};
+  // How the matrices of layers are kept, where they are quantised: nf4, nf4_dq or int8. Embedding,
+  // head, norms and biases never are. Requires: lora.
+  std::optional<estimate::WeightFormat> quantised = {};
 };
 
 // Owns its parameters; layers point into it, so it is neither copied nor moved.
@@ -75,8 +79,9 @@ class Model {
   // are here as well: views of it.
   struct Stored {
     std::string name;
-    at::Tensor value;
+    at::Tensor value;  // Undefined where it is quantised.
     bool is_copy = false;
+    std::shared_ptr<QuantisedMatrix> quantised = {};
   };
   const std::vector<Stored>& stored() const { return stored_; }
   // What the optimizer moves: the adapters if there are any, else the base.
@@ -92,6 +97,8 @@ class Model {
  private:
   Parameter* add(const std::string& name, at::IntArrayRef shape);
   Parameter* add_rows(const std::string& name, std::int64_t rows);
+  Parameter* add_matrix(const std::string& name, std::int64_t out, std::int64_t in);
+  Stored make_quantised(const std::string& name, std::int64_t out, std::int64_t in) const;
   void begin_fused(const std::string& name, std::initializer_list<estimate::Target> targets);
   ops::Norm add_norm(const std::string& name);
   void add_layers();

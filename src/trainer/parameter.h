@@ -8,16 +8,18 @@
 #include <string>
 
 #include "allocator/component.h"
+#include "trainer/quantised_matrix.h"
 
 namespace headroom::trainer {
 
 struct Parameter {
   std::string name;  // As in Hugging Face: "model.layers.0.self_attn.q_proj.weight".
-  at::Tensor value;
-  at::Tensor grad;  // Undefined until the first micro-batch of a step reaches it.
+  at::Tensor value;  // Undefined where the weight is quantised.
+  at::Tensor grad;   // Undefined until the first micro-batch of a step reaches it.
   bool trainable = false;
   // Of a tied head on another process than the embedding: that one counts and saves it.
   bool is_copy = false;
+  QuantisedRows quantised = {};  // Frozen, and in place of the value.
 };
 
 // grad += alpha · left · right, for grad of the shape [rows of left, columns of right].

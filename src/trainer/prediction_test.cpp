@@ -38,7 +38,8 @@ ModelOptions options_of(const Job& job) {
   options.checkpointing = job.compute.checkpointing;
   options.loss = job.compute.loss;
   options.longest = static_cast<std::int64_t>(job.batch.sequence);
-  if (job.method.kind == MethodKind::lora) {
+  if (job.method.kind == MethodKind::qlora) options.quantised = job.method.base;
+  if (job.method.kind != MethodKind::full) {
     options.lora =
         LoraOptions{static_cast<std::int64_t>(job.method.rank), job.method.alpha,
                     job.method.dropout, job.method.targets, scalar_type(job.method.adapter_dtype)};
@@ -241,6 +242,22 @@ TEST(Prediction, fused_projections) {
   estimate::ModelConfig config = small_config(false, false);
   config.fused = true;
   expect_agreement(base_job(), config, "fused");
+}
+
+TEST(Prediction, a_quantised_base) {
+  estimate::ModelConfig fused = small_config(false, false);
+  fused.fused = true;
+  for (const auto& config : {small_config(true, true), fused}) {
+    for (const auto base : {estimate::WeightFormat::nf4_dq, estimate::WeightFormat::int8}) {
+      for (const auto dtype : {DType::fp32, DType::bf16}) {
+        Job job = base_job();
+        job.compute.dtype = dtype;
+        job.method = {.kind = MethodKind::qlora, .base = base};
+        if (config.fused) job.method.targets = {estimate::Target::o, estimate::Target::down};
+        expect_agreement(job, config, fmt::format("{} {}", to_string(base), to_string(dtype)));
+      }
+    }
+  }
 }
 
 TEST(Prediction, gpt2) {

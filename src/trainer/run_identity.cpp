@@ -84,8 +84,9 @@ void add_method(const std::optional<LoraOptions>& lora, RunIdentity& identity) {
 void add_options(const ModelOptions& options, RunIdentity& identity) {
   // The way to the same numbers, but for their rounding: attention, checkpointing, loss, and how
   // the model is split. These are what a job that ran out of memory changes before it goes on.
-  const auto& [dtype, lora, attention, checkpointing, loss, longest, part] = options;
+  const auto& [dtype, lora, attention, checkpointing, loss, longest, part, quantised] = options;
   add_method(lora, identity);
+  if (quantised) identity["method.base"] = to_string(*quantised);
   identity["compute.dtype"] = name_of(dtype);
   identity["batch.sequence"] = to_text(longest);
 }
@@ -152,12 +153,12 @@ void add_data(const data::Source& source, const data::SampleSet& samples, RunIde
 std::string value_in(const RunIdentity& identity, const std::string& name) {
   // Checkpoints from before there was such a key were computed as if it had this value.
   static const RunIdentity before = {
-      {kind_of_optimizer, "adamw"},    {"optimizer.schedule", "constant"},
-      {"optimizer.warmup_steps", "0"}, {"optimizer.max_grad_norm", "none"},
-      {evaluation_checksum, "none"},   {"norm of each head of q and k", "false"},
-      {"sliding_window", "none"},      {"n_positions", "0"},
-      {"query_pre_attn_scalar", "0"},  {"attn_logit_softcapping", "0"},
-      {"final_logit_softcapping", "0"}};
+      {kind_of_optimizer, "adamw"},     {"optimizer.schedule", "constant"},
+      {"optimizer.warmup_steps", "0"},  {"optimizer.max_grad_norm", "none"},
+      {evaluation_checksum, "none"},    {"norm of each head of q and k", "false"},
+      {"sliding_window", "none"},       {"n_positions", "0"},
+      {"query_pre_attn_scalar", "0"},   {"attn_logit_softcapping", "0"},
+      {"final_logit_softcapping", "0"}, {"method.base", "not quantised"}};
   if (const auto found = identity.find(name); found != identity.end()) return found->second;
   const auto old = before.find(name);
   return old == before.end() ? "nothing" : old->second;

@@ -23,8 +23,12 @@ struct DtypeName {
   at::ScalarType dtype;
   std::string_view name;
 };
-constexpr std::array<DtypeName, 4> dtype_names = {
-    {{at::kFloat, "F32"}, {at::kBFloat16, "BF16"}, {at::kHalf, "F16"}, {at::kDouble, "F64"}}};
+constexpr std::array<DtypeName, 6> dtype_names = {{{at::kFloat, "F32"},
+                                                   {at::kBFloat16, "BF16"},
+                                                   {at::kHalf, "F16"},
+                                                   {at::kDouble, "F64"},
+                                                   {at::kByte, "U8"},
+                                                   {at::kChar, "I8"}}};
 
 std::optional<at::ScalarType> find_dtype(std::string_view name) {
   for (const DtypeName& known : dtype_names) {
@@ -91,25 +95,33 @@ Result<std::string> SafetensorsFile::read_header_bytes() const {
   return bytes;
 }
 
-Status SafetensorsFile::read_bytes(const SafetensorsEntry& entry, void* data) const {
-  auto status = read_at(file_.get(), data, entry.bytes, entry.offset);
+Status SafetensorsFile::read_bytes(std::uint64_t offset, const at::Tensor& into) const {
+  auto status = read_at(file_.get(), into.data_ptr(), into.nbytes(), offset);
   if (!status) return std::move(status).error().in(path_);
   return status;
 }
 
 Status SafetensorsFile::read(const std::string& name, const at::Tensor& into) const {
+  return read_part(name, 0, into);
+}
+
+Status SafetensorsFile::read_part(const std::string& name, std::int64_t first,
+                                  const at::Tensor& into) const {
   const SafetensorsEntry& entry = header_.tensors.at(name);
   const auto dtype = find_dtype(entry.dtype);
-  if (!dtype) {
+  const bool converts = dtype && *dtype != into.scalar_type();
+  if (!dtype || (converts && !(at::isFloatingType(*dtype) && into.is_floating_point()))) {
     return Error{Errc::unsupported,
                  fmt::format("{}: tensor {} has dtype {}, expected F32, BF16, F16 or F64", path_,
                              name, entry.dtype),
-                 "convert the weights to one of these; quantised weights cannot be trained here"};
+                 "convert the weights to one of these"};
   }
-  if (*dtype == into.scalar_type()) return read_bytes(entry, into.data_ptr());
+  const std::uint64_t offset =
+      entry.offset + static_cast<std::uint64_t>(first) * c10::elementSize(*dtype);
+  if (!converts) return read_bytes(offset, into);
   const TagScope scope(allocator::Component::workspace);
   const at::Tensor stored = at::empty(into.sizes(), *dtype);
-  HEADROOM_CHECK(read_bytes(entry, stored.data_ptr()));
+  HEADROOM_CHECK(read_bytes(offset, stored));
   into.copy_(stored);
   return Done{};
 }

@@ -34,10 +34,12 @@ class SafetensorsFile {
   // floating-point dtype it is converted; that takes a temporary of the tensor's size (tag
   // workspace). Requires: `name` is in tensors().
   Status read(const std::string& name, const at::Tensor& into) const;
+  // The same for a part of it: as many numbers as `into` has, from the number `first` on.
+  Status read_part(const std::string& name, std::int64_t first, const at::Tensor& into) const;
 
  private:
   SafetensorsFile(std::string path, machine::Descriptor file, SafetensorsHeader header);
-  Status read_bytes(const SafetensorsEntry& entry, void* data) const;
+  Status read_bytes(std::uint64_t offset, const at::Tensor& into) const;
 
   std::string path_;
   machine::Descriptor file_;
@@ -46,7 +48,7 @@ class SafetensorsFile {
 
 struct NamedTensor {
   std::string name;
-  at::Tensor tensor;  // Contiguous, on the CPU; fp64, fp32, bf16 or fp16.
+  at::Tensor tensor;  // Contiguous, on the CPU; fp64, fp32, bf16, fp16, uint8 or int8.
 };
 
 // Their names, types, shapes and sizes.

@@ -3,12 +3,14 @@
 
 #include <ATen/ATen.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/document.h"
 #include "base/json_text.h"
 #include "machine/user_files.h"
+#include "trainer/stored_quantised.h"
 
 namespace headroom::trainer {
 namespace {
@@ -36,8 +38,11 @@ Remarks with_format(Remarks remarks) {
 
 }  // namespace
 
-Json make_config(const estimate::ModelConfig& config, at::ScalarType dtype, Json original) {
-  original["torch_dtype"] = torch_name(dtype);
+Json make_config(const estimate::ModelConfig& config, const ModelOptions& options, Json original) {
+  original["torch_dtype"] = torch_name(options.dtype);
+  if (options.quantised)
+    original["quantization_config"] =
+        make_quantization_config(*options.quantised, torch_name(options.dtype));
   if (!original.contains("architectures")) {
     original["architectures"] = Json::array({architecture(config.family)});
   }
@@ -67,13 +72,22 @@ Json make_adapter_config(const estimate::ModelConfig& config, const LoraOptions&
 Status save_model(const std::string& folder, Model& model, const Json& config, Remarks remarks,
                   const TensorWriter& writer) {
   std::vector<NamedTensor> tensors;
-  for (const auto& [name, value, is_copy] : model.stored()) {
-    if (!is_copy) tensors.push_back({name, value});
+  for (const auto& [name, value, is_copy, quantised] : model.stored()) {
+    if (quantised) {
+      add_parts(name, *quantised, tensors);
+    } else if (!is_copy) {
+      tensors.push_back({name, value});
+    }
   }
+  // Readers take a tensor's bytes for numbers where they lie: wide ones first, so that all are
+  // aligned.
+  std::stable_sort(tensors.begin(), tensors.end(), [](const auto& left, const auto& right) {
+    return left.tensor.element_size() > right.tensor.element_size();
+  });
   HEADROOM_CHECK(
       writer.write(folder + "/model.safetensors", tensors, with_format(std::move(remarks))));
   if (!writer.writes()) return Done{};
-  const Json written = make_config(model.config(), model.options().dtype, config);
+  const Json written = make_config(model.config(), model.options(), config);
   return machine::write_file_atomic(folder + "/config.json", to_json_text(written, 2) + "\n");
 }
 

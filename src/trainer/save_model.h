@@ -15,7 +15,7 @@ namespace headroom::trainer {
 // does not write, nothing is written here.
 
 // model.safetensors and config.json: `config` (as read) with torch_dtype, and architectures where
-// it has none.
+// it has none. Quantised matrices are written as bitsandbytes writes them, and config.json says so.
 Status save_model(const std::string& folder, Model& model, const Json& config, Remarks remarks = {},
                   const TensorWriter& writer = {});
 
@@ -25,7 +25,7 @@ Status save_adapter(const std::string& folder, Model& model, const Json& base, R
                     const TensorWriter& writer = {});
 
 // The contents of the two configuration files. Pure.
-Json make_config(const estimate::ModelConfig& config, at::ScalarType dtype, Json original);
+Json make_config(const estimate::ModelConfig& config, const ModelOptions& options, Json original);
 Json make_adapter_config(const estimate::ModelConfig& config, const LoraOptions& lora,
                          const Json& base);
 

@@ -65,10 +65,14 @@ Status refuse_what_cannot_be_done(const Job& job) {
   return Done{};
 }
 
+bool has_adapters(const Job& job) {
+  return job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
+}
+
 ModelOptions make_options(const Job& job) {
   ModelOptions options;
   options.dtype = scalar_type(job.compute.dtype);
-  if (job.method.kind == MethodKind::lora) {
+  if (has_adapters(job)) {
     options.lora = LoraOptions{.rank = static_cast<std::int64_t>(job.method.rank),
                                .alpha = job.method.alpha,
                                .dropout = job.method.dropout,
@@ -79,12 +83,13 @@ ModelOptions make_options(const Job& job) {
   options.checkpointing = job.compute.checkpointing;
   options.loss = job.compute.loss;
   options.longest = static_cast<std::int64_t>(job.batch.sequence);
+  if (job.method.kind == MethodKind::qlora) options.quantised = job.method.base;
   return options;
 }
 
 // PEFT puts one adapter on a fused matrix; ours has a projection each.
 Status refuse_fused_targets(const Job& job, const estimate::ModelConfig& model) {
-  if (!model.fused || job.method.kind != MethodKind::lora) return Done{};
+  if (!model.fused || !has_adapters(job)) return Done{};
   for (const Target target : job.method.targets) {
     if (target == Target::o || target == Target::down) continue;
     return Error{Errc::unsupported,
@@ -98,7 +103,7 @@ Status refuse_fused_targets(const Job& job, const estimate::ModelConfig& model) 
 
 // GPT-2's q, k and v are columns of one matrix, with one adapter.
 Status refuse_split_targets(const Job& job, const estimate::ModelConfig& model) {
-  if (!model.is_gpt2() || job.method.kind != MethodKind::lora) return Done{};
+  if (!model.is_gpt2() || !has_adapters(job)) return Done{};
   const std::vector<Target>& targets = job.method.targets;
   const auto given = [&](Target target) {
     return std::count(targets.begin(), targets.end(), target);
@@ -119,8 +124,7 @@ Status refuse_split_targets(const Job& job, const estimate::ModelConfig& model) 
 
 // Of a fused matrix Adafactor keeps the columns of the whole; ours is several parameters.
 Status refuse_fused_moments(const Job& job, const estimate::ModelConfig& model) {
-  if (!model.fused || job.method.kind == MethodKind::lora ||
-      job.optimizer.kind != estimate::OptimizerKind::adafactor)
+  if (!model.fused || has_adapters(job) || job.optimizer.kind != estimate::OptimizerKind::adafactor)
     return Done{};
   return Error{Errc::unsupported,
                fmt::format("optimizer.kind: expected \"adamw\" or \"sgd\" to train a {} model in "
@@ -179,7 +183,10 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
 }
 
 Json to_json(const Settings& settings) {
-  Json json = {{"method", settings.model.lora ? "lora" : "full"},
+  const auto& quantised = settings.model.quantised;
+  Json json = {{"method", quantised             ? "qlora"
+                          : settings.model.lora ? "lora"
+                                                : "full"},
                {"dtype", settings.model.dtype == at::kBFloat16 ? "bf16" : "fp32"},
                {"attention", to_string(settings.model.attention)},
                {"checkpointing", to_string(settings.model.checkpointing)},
@@ -192,6 +199,7 @@ Json to_json(const Settings& settings) {
                {"seed", settings.seed},
                {"device", "cpu"},
                {"allocator", "headroom"}};
+  if (quantised) json["base"] = to_string(*quantised);
   if (settings.model.part) json["stages"] = settings.model.part->stages;
   if (settings.model.lora) {
     json["rank"] = settings.model.lora->rank;

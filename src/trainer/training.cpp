@@ -22,6 +22,7 @@
 #include "trainer/run_errors.h"
 #include "trainer/run_output.h"
 #include "trainer/run_records.h"
+#include "trainer/save_model.h"
 #include "trainer/step_timer.h"
 #include "trainer/step_work.h"
 
@@ -58,6 +59,7 @@ class Run {
     model_ = std::make_unique<Model>(settings_.config, settings_.model);
     optimizer_ = make_optimizer(model_->trainable(), settings_.optimizer);
     HEADROOM_CHECK(fill_weights());
+    HEADROOM_CHECK(save_base());
     model_->initialise_adapters(mix_seed(settings_.seed, adapter_seed));
     if (settings_.model.lora) HEADROOM_CHECK(identify_base());
     if (request_.place.comes_back) {
@@ -184,6 +186,16 @@ class Run {
     if (stored) return load_weights(*settings_.model_folder, *model_);
     observer_.on_note("no weights given: beginning from random ones");
     model_->initialise_base(mix_seed(settings_.seed, base_seed));
+    return Done{};
+  }
+
+  // For other programs, and to begin from next time without the weights that were quantised.
+  Status save_base() {
+    const std::string& folder = request_.base_folder;
+    if (folder.empty() || !ranks_.leads()) return Done{};
+    HEADROOM_CHECK(make_folder(folder));
+    HEADROOM_CHECK(save_model(folder, *model_, settings_.original_config));
+    observer_.on_note("the quantised base is in " + folder);
     return Done{};
   }
 

@@ -26,6 +26,7 @@ struct TrainRequest {
   Json predicted;                                 // The plan's answer for the report, or null.
   Json base_model;       // For adapter_config.json: the base model's folder or name, or null.
   RankPlace place = {};  // Which rank of the job this process is.
+  std::string base_folder = {};  // Where to write the base as it is quantised; empty: nowhere.
 };
 
 struct TrainOutcome {

@@ -51,9 +51,17 @@ void adapter_backward(const Adapter& adapter, const at::Tensor& grad, const at::
 
 }  // namespace
 
+at::Tensor Linear::matrix(at::ScalarType dtype) const {
+  if (const QuantisedRows& rows = weight->quantised; rows.matrix != nullptr) {
+    const TagScope scope(Component::workspace);
+    return rows.matrix->dequantise(rows.first, rows.count, dtype);
+  }
+  return stored_by_input ? weight->value.t() : weight->value;
+}
+
 at::Tensor linear(const Linear& layer, const at::Tensor& x, LinearSaved& saved,
                   std::optional<std::uint64_t> seed) {
-  at::Tensor y = product(x, layer.matrix().t());
+  at::Tensor y = product(x, layer.matrix(x.scalar_type()).t());
   if (layer.bias != nullptr) y.add_(layer.bias->value);
   if (!layer.adapter) return y;
   if (seed && layer.adapter->dropout > 0) {
@@ -78,10 +86,11 @@ void linear_backward(const Linear& layer, const at::Tensor& grad, const at::Tens
   }
   if (layer.bias != nullptr && layer.bias->trainable) add_row_sum_to_gradient(*layer.bias, grad);
   if (dx != nullptr) {
+    const at::Tensor matrix = layer.matrix(grad.scalar_type());
     if (dx->defined()) {
-      product_(*dx, grad, layer.matrix(), {.beta = 1});
+      product_(*dx, grad, matrix, {.beta = 1});
     } else {
-      *dx = product(grad, layer.matrix());
+      *dx = product(grad, matrix);
     }
   }
   if (layer.adapter) adapter_backward(*layer.adapter, grad, x, saved, dx);

@@ -2,7 +2,7 @@
 // A projection y = x · Wᵀ (+ b) of W [out, in], or y = x · W (+ b) of one that is stored [in, out]
 // (GPT-2's Conv1D), and with a LoRA adapter (Hu et al. 2021) also
 // + scale · dropout(x) · Aᵀ · Bᵀ; adapter matrices of another dtype are cast to x's for the
-// products.
+// products. A frozen W may be quantised: it is made whole for each product and goes after it.
 //
 // Memory. With N rows, r the rank:
 //   forward    allocates y [N,out]. With an adapter also x·Aᵀ [N,r]; with dropout its mask [N,in]
@@ -12,6 +12,7 @@
 //              parameter.h says for each trained gradient. With an adapter: temporary [N,r]; with
 //              dropout two of [N,in], one after the other; casts as in forward.
 //   products   have the temporaries of ops/product.h.
+//   quantised  allocates W [out,in] in x's dtype (workspace) in front of y, and of d x.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -38,8 +39,8 @@ struct Linear {
 
   bool exists() const { return weight != nullptr; }
   bool trains() const { return exists() && (weight->trainable || adapter.has_value()); }
-  // [out, in] of either: a view.
-  at::Tensor matrix() const { return stored_by_input ? weight->value.t() : weight->value; }
+  // [out, in] of either: a view; of a quantised one allocated, in this dtype.
+  at::Tensor matrix(at::ScalarType dtype) const;
 };
 
 struct LinearSaved {
