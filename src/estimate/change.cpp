@@ -231,7 +231,7 @@ std::vector<Change> result_changes(const Job& job, const Device& device) {
   }
   if (job.method.kind == MethodKind::full) add().method = MethodKind::lora;
   const bool plain = plain_type(job.method.base).has_value();
-  if (!ours && plain) {
+  if (plain) {
     Change quantised;
     if (trains) quantised.method = MethodKind::qlora;
     quantised.base = WeightFormat::nf4;

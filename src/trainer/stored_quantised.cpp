@@ -92,7 +92,7 @@ Status read_state(const Place& place, QuantisedMatrix& into) {
 
 std::optional<WeightFormat> stored_format(const Places& places, const std::string& name) {
   const auto place = places.find(name);
-  if (place == places.end()) return std::nullopt;
+  if (place == places.end() || !name.ends_with(".weight")) return std::nullopt;
   if (places.contains(name_beside(name, "SCB")) || place->second.entry().dtype == "I8")
     return WeightFormat::int8;
   const auto scales = places.find(name + ".absmax");
