@@ -10,6 +10,7 @@
 Run it in the environment that tools/venv makes, after `pip install bitsandbytes` in a copy of it (0.50.2 was used).
 src/trainer/quantised_test.cpp reads the goldens.
 """
+import contextlib
 import json
 import pathlib
 import subprocess
@@ -23,7 +24,7 @@ import transformers
 from bitsandbytes import functional
 from peft import PeftModel
 
-FAMILIES = ("llama", "qwen2", "qwen3", "gemma2", "gpt2")
+FAMILIES = ("llama", "qwen2", "qwen3", "phi3", "gemma2", "gpt2")
 # Odd sizes: blocks of 64 end in the middle of rows, and the last one is short.
 SIZES = dict(hidden_size=20, intermediate_size=28, head_dim=6)
 
@@ -73,7 +74,7 @@ def load(folder, word=None, dtype=torch.float32):
 
 def make_model(family):
     kind, settings = parity.FAMILIES[family]
-    if family != "gpt2":
+    if family not in ("gpt2", "phi3"):
         settings = settings | SIZES
         parity.FAMILIES[family + "-odd"] = kind, settings
         return parity.make_model(family + "-odd")
@@ -102,10 +103,12 @@ def write_goldens(folder):
 
 def run(program, folder, output, *settings):
     lora = ["method.kind = \"qlora\"", "method.rank = 4", "method.alpha = 8"]
+    if "Phi3" in (folder / "model" / "config.json").read_text():
+        lora.append("method.targets = [\"o\", \"down\"]")
     return parity.run_headroom(program, folder, output, *lora, *settings)
 
 
-def dequantised(folder, word):
+def dequantised(folder):
     """A plain model with the numbers that the base written by headroom-train stands for, by bitsandbytes' own functions."""
     quantised = load(folder)
     plain = transformers.AutoModelForCausalLM.from_config(transformers.AutoConfig.from_pretrained(folder.parent / "model"),
@@ -124,6 +127,26 @@ def dequantised(folder, word):
     return plain
 
 
+@contextlib.contextmanager
+def in_place_of_model(folder, other):
+    (folder / "model").rename(folder / "aside")
+    other.rename(folder / "model")
+    yield
+    (folder / "model").rename(other)
+    (folder / "aside").rename(folder / "model")
+
+
+def compare_read(program, folder, samples, word):
+    """The loss over a base that transformers has quantised and saved."""
+    theirs = folder / ("theirs-" + word)
+    load(folder / "model", word).save_pretrained(theirs)
+    with in_place_of_model(folder, theirs):
+        losses, _, _ = run(program, folder, "read-" + word, "data.epochs = 1", "optimizer.learning_rate = 0")
+    with torch.no_grad():
+        expected = dequantised(theirs)(**parity.make_batch(samples)).loss.item()
+    return abs(losses[0] - expected)
+
+
 def compare_one(program, folder, samples, word):
     base = [f"method.base = \"{word}\""]
     _, _, start = run(program, folder, "start-" + word, "data.epochs = 1", "optimizer.learning_rate = 0", *base)
@@ -135,14 +158,10 @@ def compare_one(program, folder, samples, word):
     rest = [f"data.epochs = {parity.STEPS}", "optimizer.learning_rate = 1e-3"]
     losses, norms, output = run(program, folder, "run-" + word, *rest, *base)
     # The same from the folder that holds the base as it is: every loss is the same to the last digit.
-    (folder / "plain").mkdir(exist_ok=True)
-    (folder / "model").rename(folder / "plain" / word)
-    written.rename(folder / "model")
-    again, _, _ = run(program, folder, "stored-" + word, *rest)
-    (folder / "model").rename(written)
-    (folder / "plain" / word).rename(folder / "model")
-    found = {"stored": parity.farthest(losses, again)}
-    plain = PeftModel.from_pretrained(dequantised(written, word), start, is_trainable=True)
+    with in_place_of_model(folder, written):
+        again, _, _ = run(program, folder, "stored-" + word, *rest)
+    found = {"read": compare_read(program, folder, samples, word), "stored": parity.farthest(losses, again)}
+    plain = PeftModel.from_pretrained(dequantised(written), start, is_trainable=True)
     expected, expected_norms = parity.train(plain, samples, parity.STEPS, learning_rate=1e-3)
     found |= {"losses": parity.farthest(losses, expected), "norms": parity.farthest(norms, expected_norms)}
     if word != "int8":  # LLM.int8 rounds what it multiplies as well.
@@ -151,7 +170,7 @@ def compare_one(program, folder, samples, word):
         found["bitsandbytes"] = parity.farthest(losses, theirs)
         codes = quantised_by_transformers(folder / "model", written, word)
         found["codes that differ"] = codes
-    after = PeftModel.from_pretrained(dequantised(written, word), output)
+    after = PeftModel.from_pretrained(dequantised(written), output)
     found["logits after"] = parity.difference(parity.logits_of(after, samples), parity.logits_of(plain, samples))
     return found
 
@@ -175,7 +194,7 @@ def compare(program):
                 (folder / "ids.txt").write_text("\n".join(" ".join(map(str, sample)) for sample in samples) + "\n")
                 found = compare_one(program, folder, samples, word)
             good = found["stored"] == 0 and max(found["losses"], found.get("bitsandbytes", 0)) <= parity.LOSS_TOLERANCE \
-                and found.get("codes that differ", 0) <= 0.001
+                and found.get("codes that differ", 0) <= 0.001 and found["read"] <= parity.LOADED_TOLERANCE
             bad += not good
             print(f"{'ok ' if good else 'BAD'} {family:10} {word:8} "
                   + ", ".join(f"{what} {value:.1e}" for what, value in found.items()), flush=True)

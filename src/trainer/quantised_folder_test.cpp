@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/document.h"
 #include "estimate/model_config.h"
 #include "machine/user_files.h"
 #include "trainer/load_weights.h"
