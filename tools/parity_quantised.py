@@ -50,7 +50,8 @@ def write_numbers(path):
     scales = torch.tensor(parity.made_up(300, 7)) + 2
     offset = scales.mean()
     codes, state = functional.quantize_blockwise(scales - offset, blocksize=256)
-    found["scales"] = {"codes": codes.tolist(), "nested": whole(state.absmax), "offset": offset.item()}
+    found["scales"] = {"codes": codes.tolist(), "nested": whole(state.absmax), "offset": offset.item(),
+                       "dequantised": whole(functional.dequantize_blockwise(codes, state) + offset)}
     found["dynamic_map"] = [round(x, 10) for x in functional.create_dynamic_map().tolist()]
     codes, rows, _ = functional.int8_vectorwise_quant(weight)
     found["int8"] = {"codes": codes.flatten().tolist(), "SCB": whole(rows),

@@ -99,6 +99,9 @@ TEST(Quantised, more_scales_than_a_block_of_them_has) {
   EXPECT_EQ(codes, golden["codes"].get<std::vector<std::uint8_t>>());
   EXPECT_NEAR(offset, golden["offset"].get<double>(), 1e-6);
   expect_near(at::tensor(nested), golden["nested"]);
+  const quantised::Scales again{nullptr, codes.data(), nested.data(), offset};
+  for (std::size_t i = 0; i < scales.size(); ++i) scales[i] = again.at(i);
+  expect_near(at::tensor(scales), golden["dequantised"]);
 }
 
 TEST(Quantised, the_dynamic_map_is_that_of_bitsandbytes) {
