@@ -196,8 +196,14 @@ RunIdentity identify(const Settings& settings, const data::Split& samples) {
   return identity;
 }
 
-void add_base(const std::string& checksums, RunIdentity& identity) {
-  identity["model.config: checksum of the frozen weights"] = machine::sha256(checksums);
+Status add_base(const std::string& checksums, Ranks& ranks, RunIdentity& identity) {
+  std::string all = checksums;
+  if (ranks.is_split()) {
+    HEADROOM_TRY(const auto parts, ranks.gather(checksums));
+    all = join(parts, "");
+  }
+  identity["model.config: checksum of the frozen weights"] = machine::sha256(all);
+  return Done{};
 }
 
 const std::vector<std::string>& changeable_settings() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "trainer/data/split.h"
+#include "trainer/ranks/ranks.h"
 #include "trainer/settings.h"
 
 namespace headroom::trainer {
@@ -19,8 +20,9 @@ using RunIdentity = std::map<std::string, std::string>;
 // Of the settings and of what was read as they say. The weights of a frozen base are added by
 // add_base(), once they are there.
 RunIdentity identify(const Settings& settings, const data::Split& samples);
-// `checksums`: list_checksums() of the base, of a split model those of its parts in order.
-void add_base(const std::string& checksums, RunIdentity& identity);
+// `checksums`: list_checksums() of the base; of a split model those of this rank's part, which the
+// others hear of. Fails as Ranks::gather().
+Status add_base(const std::string& checksums, Ranks& ranks, RunIdentity& identity);
 
 // Numbers that a person may want to change on the way, once it is said that this is meant: a rate
 // after a loss that is no number, for instance.

@@ -61,7 +61,8 @@ class Run {
     HEADROOM_CHECK(fill_weights());
     HEADROOM_CHECK(save_base());
     model_->initialise_adapters(mix_seed(settings_.seed, adapter_seed));
-    if (settings_.model.lora) HEADROOM_CHECK(identify_base());
+    if (settings_.model.lora)
+      HEADROOM_CHECK(add_base(list_checksums(model_->base()), ranks_, identity_));
     if (request_.place.comes_back) {
       HEADROOM_CHECK(come_back());
     } else if (request_.resume) {
@@ -196,18 +197,6 @@ class Run {
     HEADROOM_CHECK(make_folder(folder));
     HEADROOM_CHECK(save_model(folder, *model_, settings_.original_config));
     observer_.on_note("the quantised base is in " + folder);
-    return Done{};
-  }
-
-  // The frozen weights of all parts.
-  Status identify_base() {
-    const std::string own = list_checksums(model_->base());
-    std::string all;
-    if (ranks_.is_split()) {
-      HEADROOM_TRY(const auto parts, ranks_.gather(own));
-      for (const std::string& part : parts) all += part;
-    }
-    add_base(ranks_.is_split() ? all : own, identity_);
     return Done{};
   }
 
