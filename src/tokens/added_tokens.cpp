@@ -54,6 +54,11 @@ std::uint32_t AddedTokenFinder::longest_at(std::string_view text, std::size_t be
   return found;
 }
 
+std::size_t AddedTokenFinder::length_at(std::string_view text) const {
+  std::size_t length = 0;
+  return !text.empty() && longest_at(text, 0, length) != none ? length : 0;
+}
+
 std::vector<TextPart> AddedTokenFinder::find(std::string_view text) const {
   std::vector<TextPart> parts;
   std::size_t behind = 0;  // The end of the last token.

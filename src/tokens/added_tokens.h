@@ -39,6 +39,8 @@ class AddedTokenFinder {
 
   // The parts in order; text parts are not empty. A token that strips may reach into the next one.
   std::vector<TextPart> find(std::string_view text) const;
+  // Bytes of the longest token that `text` begins with; 0: none.
+  std::size_t length_at(std::string_view text) const;
 
  private:
   static constexpr std::uint32_t none = ~std::uint32_t{0};

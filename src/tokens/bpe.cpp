@@ -15,6 +15,20 @@ std::uint64_t pair_of(char32_t left, char32_t right) {
 
 }  // namespace
 
+Bpe Bpe::make(Options options, Vocabulary vocabulary, const std::vector<PairMerge>& merges) {
+  Bpe bpe;
+  bpe.options_ = std::move(options);
+  bpe.vocabulary_ = std::move(vocabulary);
+  if (!bpe.options_.unknown.empty()) bpe.unknown_ = bpe.vocabulary_.find(bpe.options_.unknown);
+  bpe.find_symbols();
+  bpe.merges_.reserve(merges.size());
+  for (const auto& [left, right, merge] : merges) {
+    bpe.merges_.add(left, right, merge);
+    bpe.note_border(*bpe.vocabulary_.token(left), *bpe.vocabulary_.token(right));
+  }
+  return bpe;
+}
+
 void Bpe::encode(std::string_view word, std::vector<Id>& ids) {
   if (word.empty()) return;
   if (options_.ignores_merges) {

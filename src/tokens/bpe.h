@@ -28,6 +28,14 @@ class Bpe {
     bool ignores_merges = false;  // A word that is a token is that token.
   };
 
+  struct PairMerge {
+    Id left = -1, right = -1;
+    Merge merge = {};
+  };
+
+  // Requires: the ids are the vocabulary's.
+  static Bpe make(Options options, Vocabulary vocabulary, const std::vector<PairMerge>& merges);
+
   // Reads the object at "model". What is wrong is kept in the reader, and the answer then fit for
   // nothing.
   static Bpe read(TableReader& tokenizer);

@@ -39,8 +39,7 @@ Status SampleReader::check_vocabulary(const std::vector<Id>& tokens) const {
                  fmt::format("expected tokens with ids below {}, the model's vocab_size, found {}, "
                              "which is \"{}\"",
                              limits_.vocabulary, id, printable(encoder_.shown(id))),
-                 "use the tokenizer.json that came with the model: tokenizer = \"FILE\" under "
-                 "[data]"};
+                 "use the tokenizer that came with the model: tokenizer = \"FILE\" under [data]"};
   }
   return Done{};
 }

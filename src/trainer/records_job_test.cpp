@@ -5,12 +5,14 @@
 
 #include <cmath>
 
+#include "tokens/sentencepiece/testing/piece_bytes.h"
 #include "trainer/testing/small_talk.h"
 #include "trainer/testing/tiny_job.h"
 
 namespace headroom::trainer {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using testing::RecordingObserver;
@@ -53,7 +55,59 @@ TEST(Records, a_models_own_tokenizer_is_taken_unless_the_job_says_bytes) {
   EXPECT_THAT(tokenizer({"data.template=\"jinja\""}), HasSubstr("data.template"));
   job.folder.write("sp/config.json", testing::tiny_config_json);
   job.folder.write("sp/tokenizer.model", "x");
-  EXPECT_THAT(tokenizer({}, "sp"), HasSubstr("found tokenizer.model alone"));
+  EXPECT_THAT(tokenizer({}, "sp"), HasSubstr("sp/tokenizer.model"));
+  EXPECT_THAT(tokenizer({"data.tokenizer=\"sp\""}), HasSubstr("sp/tokenizer.model"));
+}
+
+// Letters, blanks and digits as pieces; "the" is one of its own.
+std::string letters_model(std::size_t more = 0) {
+  using tokens::Piece;
+  std::vector<Piece> pieces = {
+      tokens::testing::unknown, tokens::testing::begin, tokens::testing::end, {"\xe2\x96\x81", -1}};
+  for (const char letter : std::string("abcdefghijklmnopqrstuvwxyz0123456789.,?"))
+    pieces.push_back({std::string(1, letter), -2});
+  pieces.push_back({"the", -0.5F});
+  for (std::size_t i = 0; i < more; ++i) pieces.push_back({"x" + std::to_string(i), -9});
+  return tokens::testing::model_bytes(pieces, "", "");
+}
+
+TEST(Records, a_job_trains_on_the_tokens_of_a_tokenizer_model) {
+  const TinyJob job;
+  job.folder.write("sp/config.json", testing::tiny_config_json);
+  job.folder.write("sp/tokenizer.model", letters_model());
+  job.folder.write("text.jsonl", R"({"text": "the the the"})"
+                                 "\n"
+                                 R"({"text": "a the b"})"
+                                 "\n");
+  const auto request =
+      job.request({"model.config=\"sp\"", "data.path=\"text.jsonl\"", "data.kind=\"jsonl\""});
+  ASSERT_TRUE(request) << request.error().message;
+  RecordingObserver observer;
+  const auto outcome = train(*request, observer);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  ASSERT_TRUE(outcome->status) << outcome->status.error().message;
+  EXPECT_THAT(observer.notes,
+              Contains(AllOf(HasSubstr("sp/tokenizer.model"), HasSubstr("ends with \"</s>\""))));
+}
+
+TEST(Records, a_tokenizer_model_that_is_none_or_too_large_ends_the_run) {
+  const TinyJob job;
+  job.folder.write("sp/config.json", testing::tiny_config_json);
+  const auto error = [&](const std::string& bytes) {
+    job.folder.write("sp/tokenizer.model", bytes);
+    const auto request =
+        job.request({"model.config=\"sp\"", "data.kind=\"jsonl\"", "data.path=\"text.jsonl\""});
+    RecordingObserver observer;
+    if (!request) return request.error().message;
+    const auto outcome = train(*request, observer);
+    return outcome ? std::string("none") : outcome.error().message;
+  };
+  job.folder.write("text.jsonl", R"({"text": "the the"})"
+                                 "\n");
+  EXPECT_THAT(error(letters_model(1000)), HasSubstr("the model's vocab_size, found 1044"));
+  EXPECT_THAT(error(""), HasSubstr("found an empty file"));
+  EXPECT_THAT(error(letters_model().substr(0, 100)), HasSubstr("as the length before them says"));
+  EXPECT_THAT(error("{}"), HasSubstr("found JSON"));
 }
 
 }  // namespace

@@ -5,14 +5,18 @@
 //
 //     encode_tokens TOKENIZER.json < TEXTS > IDS
 //     encode_tokens TOKENIZER.json FILE      encodes the file by pieces of 1 MiB and says how fast
+//
+// In place of TOKENIZER.json a tokenizer.model, with the files beside it; it gives no text back.
 #include <chrono>
 #include <fstream>
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <type_traits>
 
 #include "base/document.h"
 #include "base/json_text.h"
+#include "tokens/sentencepiece/piece_encoder.h"
 #include "tokens/tokenizer.h"
 
 namespace headroom {
@@ -23,17 +27,24 @@ std::string read_all(const char* path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-Json encode(tokens::Tokenizer& tokenizer, const std::string& text) {
+// Either of the two; decode() is there for a tokenizer.json alone.
+template <class Encoder>
+Json encode(Encoder& tokenizer, const std::string& text) {
   std::vector<tokens::Id> ids, plain;
   const auto status = tokenizer.encode(text, tokens::Around::special_tokens, ids);
   if (!status) return {{"error", status.error().message}};
   if (const auto again = tokenizer.encode(text, tokens::Around::nothing, plain); !again)
     return {{"error", again.error().message}};
-  const auto decoded = tokenizer.decode(ids, true);
-  return {{"ids", ids}, {"plain", plain}, {"text", decoded ? *decoded : decoded.error().message}};
+  Json line = {{"ids", ids}, {"plain", plain}};
+  if constexpr (std::is_same_v<Encoder, tokens::Tokenizer>) {
+    const auto decoded = tokenizer.decode(ids, true);
+    line["text"] = decoded ? *decoded : decoded.error().message;
+  }
+  return line;
 }
 
-int measure(tokens::Tokenizer& tokenizer, const std::string& text) {
+template <class Encoder>
+int measure(Encoder& tokenizer, const std::string& text) {
   constexpr std::size_t piece = std::size_t{1} << 20U;
   std::vector<tokens::Id> ids;
   const auto start = std::chrono::steady_clock::now();
@@ -51,9 +62,8 @@ int measure(tokens::Tokenizer& tokenizer, const std::string& text) {
   return 0;
 }
 
-int run(int argc, char** argv) {
-  if (argc < 2) return 2;
-  auto tokenizer = tokens::Tokenizer::parse(read_all(argv[1]), argv[1]);
+template <class Encoder>
+int answer(Result<Encoder> tokenizer, int argc, char** argv) {
   if (!tokenizer) {
     std::cerr << tokenizer.error().message << "\n" << tokenizer.error().next << "\n";
     return 1;
@@ -65,6 +75,19 @@ int run(int argc, char** argv) {
     std::cout << to_json_text(encode(*tokenizer, text->get<std::string>())) << "\n";
   }
   return 0;
+}
+
+int run(int argc, char** argv) {
+  if (argc < 2) return 2;
+  const std::string path = argv[1];
+  if (!path.ends_with(".model"))
+    return answer(tokens::Tokenizer::parse(read_all(argv[1]), path), argc, argv);
+  tokens::SettingsFiles files;
+  files.folder = path.substr(0, path.rfind('/') + 1);
+  for (std::size_t i = 0; i < files.names.size(); ++i)
+    files.texts[i] = read_all((files.folder + files.names[i]).c_str());
+  return answer(tokens::PieceEncoder::make(read_all(argv[1]), path, files, std::nullopt), argc,
+                argv);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Small tokenizers of every kind and what Hugging Face's tokenizers make of texts with them, as
-// tools/tokens.py wrote them down.
+// tools/tokens.py wrote them down; and models of SentencePiece with what its library and
+// transformers make of texts, as tools/pieces.py did.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +10,7 @@
 
 #include "base/document.h"
 #include "tokens/example.h"
+#include "tokens/sentencepiece/piece_encoder.h"
 
 namespace headroom::tokens {
 namespace {
@@ -49,6 +51,37 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Golden,
                          ::testing::Values("gpt2", "llama3", "qwen2", "o200k", "falcon", "deepseek",
                                            "llama2", "mistral", "gemma", "metaspace", "unknown"),
                          [](const auto& test) { return std::string(test.param); });
+
+class PieceGolden : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(PieceGolden, ids_are_those_of_the_library_and_of_transformers) {
+  const std::string kind = GetParam();
+  SettingsFiles files;
+  const Json texts = Json::parse(read(kind + ".files.json"));
+  for (std::size_t i = 0; i < files.texts.size(); ++i)
+    if (!texts[i].empty()) files.texts[i] = texts[i].dump();
+  auto encoder = PieceEncoder::make(read(kind + ".model"), kind, files, std::nullopt);
+  ASSERT_TRUE(encoder) << encoder.error().message;
+  std::ifstream lines(folder() + kind + ".golden.jsonl");
+  std::size_t count = 0;
+  for (std::string line; std::getline(lines, line); ++count) {
+    const Json golden = Json::parse(line);
+    const bool is_plain = golden.contains("plain");
+    std::vector<Id> ids;
+    ASSERT_TRUE(encoder->encode(golden["input"].get<std::string>(),
+                                is_plain ? Around::nothing : Around::special_tokens, ids));
+    EXPECT_EQ(ids, golden[is_plain ? "plain" : "ids"].get<std::vector<Id>>()) << line;
+  }
+  EXPECT_GE(count, 40U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, PieceGolden,
+                         ::testing::Values("pieces/llama", "pieces/mistral", "pieces/old",
+                                           "pieces/gemma", "pieces/t5", "pieces/unigram",
+                                           "pieces/nfkc"),
+                         [](const auto& test) {
+                           return std::string(test.param).substr(std::string("pieces/").size());
+                         });
 
 // Exchanges are encoded one by one, and are as one text all the same: a special token ends each.
 TEST(Golden, the_tokens_of_a_conversation_are_those_of_its_whole_text) {

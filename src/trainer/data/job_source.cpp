@@ -27,29 +27,27 @@ std::optional<std::int32_t> find_end_of_text(const Json& config) {
   return static_cast<std::int32_t>(*id);
 }
 
+// What a folder has: the tokenizer.json, else the tokenizer.model.
+std::optional<std::string> tokenizer_in(const std::string& folder) {
+  for (const char* name : {"/tokenizer.json", "/tokenizer.model"})
+    if (machine::kind_of(folder + name)) return folder + name;
+  return std::nullopt;
+}
+
 // Tokens are as the job says, else as the model's own tokenizer makes them, else bytes.
-Result<std::string> find_tokenizer(const run::LoadedJob& loaded) {
+std::string find_tokenizer(const run::LoadedJob& loaded) {
   const auto& given = loaded.job.data.tokenizer;
   const std::string& written = loaded.job.data.kind;
   const bool has_ids = written == "tokens" || written == "bin" || written == "npy";
-  if (has_ids || given == "bytes") return std::string();
+  if (has_ids || given == "bytes") return {};
   if (given) {
     const std::string path = below(loaded.folder, *given);
     const auto kind = machine::kind_of(path);
-    return kind && *kind == EntryKind::folder ? path + "/tokenizer.json" : path;
+    if (!kind || *kind != EntryKind::folder) return path;
+    return tokenizer_in(path).value_or(path + "/tokenizer.json");
   }
   const auto folder = find_model_folder(loaded);
-  if (!folder) return std::string();
-  if (machine::kind_of(*folder + "/tokenizer.json")) return *folder + "/tokenizer.json";
-  if (!machine::kind_of(*folder + "/tokenizer.model")) return std::string();
-  return Error{Errc::unsupported,
-               fmt::format("data.tokenizer: expected a tokenizer.json in {}, found tokenizer.model "
-                           "alone",
-                           *folder),
-               fmt::format("write it: python3 -c 'from transformers import AutoTokenizer as T; "
-                           "T.from_pretrained(\"{0}\").save_pretrained(\"{0}\")', or write "
-                           "tokenizer = \"bytes\" to train byte by byte",
-                           *folder)};
+  return folder ? tokenizer_in(*folder).value_or("") : "";
 }
 
 }  // namespace
@@ -77,7 +75,7 @@ Result<Source> make_source(const run::LoadedJob& loaded) {
   source.end_of_text = find_end_of_text(loaded.config);
   if (const auto& type = loaded.job.data.dtype)
     source.token_type = *type == "uint16" ? tokens::TokenType::uint16 : tokens::TokenType::uint32;
-  HEADROOM_TRY(source.tokenizer, find_tokenizer(loaded));
+  source.tokenizer = find_tokenizer(loaded);
   return source;
 }
 

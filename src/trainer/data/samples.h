@@ -46,7 +46,7 @@ struct Source {
   std::uint64_t longest = 0;       // batch.sequence
   std::uint64_t vocabulary = 0;
   std::string key = "data.path";   // Of the job, for errors.
-  std::string tokenizer = {};      // Path of a tokenizer.json; empty: byte by byte.
+  std::string tokenizer = {};      // Of a tokenizer.json or .model; empty: byte by byte.
   std::string chat_template = {};  // Of conversations; empty: recognised by the tokenizer's tokens.
   std::optional<std::int32_t> end_of_text =
       {};  // As config.json has it; the tokenizer's goes first.
