@@ -57,7 +57,7 @@ FILES = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json"
 
 
 # In place of the library's own maps of characters, which have a quarter of a megabyte.
-RULES = {"ﬁ": "fi", "Ⅳ": "IV", "²": "2", "①": "1", "½": "1/2", "\t": " ", "\n": " ", "\u00a0": " ", "\u3000": " ", "e\u0301": "é",
+RULES = {"▁": " ", "ﬁ": "fi", "Ⅳ": "IV", "²": "2", "①": "1", "½": "1/2", "\t": " ", "\n": " ", "\u00a0": " ", "\u3000": " ", "e\u0301": "é",
          "A": "a", "K": "k", "İ": "i\u0307", "\ufeff": "", "\u200b": ""}
 
 
