@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """headroom-train against transformers and PEFT on the CPU: tiny models with random weights, of every family it trains.
 
-    parity.py goldens FOLDER [FAMILY ...]   writes FOLDER/FAMILY: config.json, model.safetensors, golden.json
+    parity.py goldens FOLDER [FAMILY ...]   writes FOLDER/FAMILY: config.json, model.safetensors, golden.json;
+                                            of phi3 also lora.json
     parity.py optimizers FILE               writes what 20 steps of torch's SGD and transformers' Adafactor make of numbers
     parity.py compare PROGRAM [FAMILY ...]  trains each with PROGRAM (headroom-train) and with transformers, in full and
                                             with LoRA, for 50 steps, and has them read what PROGRAM wrote
@@ -18,7 +19,7 @@ import tempfile
 
 import torch
 import transformers
-from peft import PeftModel
+from peft import LoraConfig, PeftModel, get_peft_model
 
 STEPS = 50
 LOSS_TOLERANCE = 1e-4  # Of every step's loss.
@@ -130,6 +131,25 @@ def write_goldens(folder, families):
         (place / "golden.json").write_text(json.dumps(golden) + "\n")
         (place / "generation_config.json").unlink(missing_ok=True)
         print(f"{place}: loss {golden['losses'][0]:.6f} to {golden['losses'][-1]:.6f}")
+        if family == "phi3":
+            write_lora_golden(folder)
+
+
+def write_lora_golden(folder):
+    """Phi-3 with adapters on its fused matrices: parity_test.cpp puts these numbers into ours."""
+    place = pathlib.Path(folder) / "phi3" / "lora.json"
+    model = get_peft_model(make_model("phi3"), LoraConfig(r=2, lora_alpha=6, target_modules=["qkv_proj", "gate_up_proj", "o_proj"]))
+    adapters = {}
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            if not weight.requires_grad:
+                continue
+            weight.copy_(torch.round(torch.empty_like(weight).normal_(0, 0.2) * 1e6) / 1e6)
+            name = name.removeprefix("base_model.model.").replace(".default.", ".")
+            adapters[name] = [[round(x, 6) for x in row] for row in weight.tolist()]
+    losses, norms = train(model, make_samples([20, 13, 7]), 5)
+    place.write_text(json.dumps({"adapters": adapters, "losses": losses, "norms": norms}) + "\n")
+    print(f"{place}: loss {losses[0]:.6f} to {losses[-1]:.6f}")
 
 
 def made_up(count, seed):
@@ -215,8 +235,6 @@ def load(folder):
 
 def compare_lora(program, folder, samples):
     lora = ["method.kind = \"lora\"", "method.rank = 4", "method.alpha = 8"]
-    if "Phi3" in (folder / "model" / "config.json").read_text():
-        lora.append("method.targets = [\"o\", \"down\"]")
     # A rate of 0 shows the adapter that the run begins with.
     _, _, start = run_headroom(program, folder, "lora-start", "data.epochs = 1", "optimizer.learning_rate = 0", *lora)
     # At 1e-2 AdamW makes steps of that size from gradients that are all rounding: after 40 of them transformers in fp32

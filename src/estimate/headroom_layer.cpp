@@ -31,6 +31,16 @@ void LayerRun::forget(std::initializer_list<Target> targets) {
   for (const Target target : targets) saved_.of(target) = {};
 }
 
+void LayerRun::add_shared(const Linear& adapter, const Tensor& x,
+                          std::initializer_list<const Tensor*> outs, LinearSaved& saved) {
+  if (adapter.lora_a != nullptr) ops_.add_shared_adapter(adapter, x, outs, saved);
+}
+
+std::optional<SharedAdapterGradients> LayerRun::begin_shared(const Linear& adapter) const {
+  if (adapter.lora_a == nullptr) return std::nullopt;
+  return ops_.begin_shared_adapter_backward(adapter);
+}
+
 void LayerRun::normalise_heads(const Parameter* weight, Tensor& x, Tensor& raw, Tensor& rstd) {
   if (weight == nullptr) return;
   NormResult normed = ops_.rms_norm(x, weight->value.elements());
@@ -70,6 +80,8 @@ Tensor LayerRun::attention_half(const Tensor& x) {
   if (!layer_.has_one_qkv()) {
     saved_.qkv.k = project(Target::k, saved_.norm1.out);
     saved_.qkv.v = project(Target::v, saved_.norm1.out);
+    add_shared(layer_.qkv_adapter, saved_.norm1.out, {&saved_.qkv.q, &saved_.qkv.k, &saved_.qkv.v},
+               saved_.qkv_adapter);
   }
   if (!attention_runs_back_) saved_.norm1 = {};
   if (!layer_.any_trains({Target::q, Target::k, Target::v})) saved_.norm1.out = {};
@@ -88,6 +100,7 @@ Tensor LayerRun::attention_half(const Tensor& x) {
   if (!attention_runs_back_) {
     saved_.attention = {};
     forget({Target::q, Target::k, Target::v, Target::o});
+    saved_.qkv_adapter = {};
   }
   normalise_out(layer_.attention_out_norm, attention_runs_back_, h, saved_.attention_out,
                 saved_.attention_out_stats);
@@ -104,13 +117,18 @@ Tensor LayerRun::mlp_half(const Tensor& h) {
   saved_.norm2 = ops_.normalise(h, layer_.mlp_norm);
   if (layer_.is_gated()) saved_.gate = project(Target::gate, saved_.norm2.out);
   saved_.up = project(Target::up, saved_.norm2.out);
+  add_shared(layer_.gate_up_adapter, saved_.norm2.out, {&saved_.gate, &saved_.up},
+             saved_.gate_up_adapter);
   if (!keep_.anything) saved_.norm2 = {};
   if (!layer_.any_trains({Target::gate, Target::up})) saved_.norm2.out = {};
   saved_.act = activation();
   if (!keep_.anything) saved_.gate = saved_.up = {};
   Tensor out = project(Target::down, saved_.act);
   if (!keep_.anything || !layer_[Target::down].trains()) saved_.act = {};
-  if (!keep_.anything) forget({Target::gate, Target::up, Target::down});
+  if (!keep_.anything) {
+    forget({Target::gate, Target::up, Target::down});
+    saved_.gate_up_adapter = {};
+  }
   normalise_out(layer_.mlp_out_norm, keep_.anything, out, saved_.mlp_out, saved_.mlp_out_stats);
   ops_.work(Operation::add, out.elements());  // h, in place.
   return out;
@@ -134,11 +152,19 @@ void LayerRun::mlp_half_backward(const Tensor& grad) {
   saved_.gate = saved_.up = {};
   Tensor norm_grad;
   const bool wanted = attention_runs_back_ || layer_.mlp_norm.weight->trainable;
+  auto adapter = begin_shared(layer_.gate_up_adapter);
   if (layer_.is_gated())
     project_backward(Target::gate, gate_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
+  if (adapter) ops_.add_shared_adapter_backward(layer_.gate_up_adapter, gate_grad, *adapter);
   gate_grad = {};
   project_backward(Target::up, up_grad, saved_.norm2.out, wanted ? &norm_grad : nullptr);
+  if (adapter) ops_.add_shared_adapter_backward(layer_.gate_up_adapter, up_grad, *adapter);
   up_grad = {};
+  if (adapter)
+    ops_.finish_shared_adapter_backward(layer_.gate_up_adapter, saved_.norm2.out,
+                                        saved_.gate_up_adapter, wanted);
+  adapter.reset();
+  saved_.gate_up_adapter = {};
   saved_.norm2.out = {};
   if (!wanted) return;
   ops_.normalise_backward(saved_.h, layer_.mlp_norm);
@@ -165,14 +191,21 @@ void LayerRun::attention_half_backward(const Tensor& grad) {
   normalise_heads_backward(layer_.k_norm, saved_.raw_k, saved_.k_rstd);
   Tensor norm_grad;
   const bool wanted = keep_.input_gradient || layer_.input_norm.weight->trainable;
+  auto adapter = begin_shared(layer_.qkv_adapter);
   for (const auto& [target, tensor] :
        {std::pair{Target::q, layer_.has_one_qkv() ? &grads.all : &grads.q},
         {Target::k, &grads.k},
         {Target::v, &grads.v}}) {
     if (!layer_[target].exists()) continue;
     project_backward(target, *tensor, saved_.norm1.out, wanted ? &norm_grad : nullptr);
+    if (adapter) ops_.add_shared_adapter_backward(layer_.qkv_adapter, *tensor, *adapter);
     *tensor = {};
   }
+  if (adapter)
+    ops_.finish_shared_adapter_backward(layer_.qkv_adapter, saved_.norm1.out, saved_.qkv_adapter,
+                                        wanted);
+  adapter.reset();
+  saved_.qkv_adapter = {};
   saved_.norm1.out = {};
   if (!wanted) return;
   ops_.normalise_backward(saved_.x, layer_.input_norm);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <initializer_list>
+#include <optional>
 
 #include "estimate/headroom_ops.h"
 #include "estimate/headroom_parameters.h"
@@ -23,6 +24,7 @@ struct LayerSaved {
   Tensor attention_out_stats, mlp_out_stats;
   Tensor gate, up, act;
   std::array<LinearSaved, projection_count> projections;
+  LinearSaved qkv_adapter, gate_up_adapter;
 
   LinearSaved& of(Target target) { return projections[static_cast<std::size_t>(target)]; }
 };
@@ -51,6 +53,10 @@ class LayerRun {
   Tensor project(Target target, const Tensor& x);
   void project_backward(Target target, const Tensor& grad, const Tensor& x, Tensor* dx);
   void forget(std::initializer_list<Target> targets);
+  // Of an adapter that projections share, if there is one.
+  void add_shared(const Linear& adapter, const Tensor& x, std::initializer_list<const Tensor*> outs,
+                  LinearSaved& saved);
+  std::optional<SharedAdapterGradients> begin_shared(const Linear& adapter) const;
   // x becomes its norm by heads; what it was is kept for the backward pass.
   void normalise_heads(const Parameter* weight, Tensor& x, Tensor& raw, Tensor& rstd);
   void normalise_heads_backward(Parameter* weight, Tensor& raw, Tensor& rstd);

@@ -3,6 +3,8 @@
 // there, as code. Who asks for the work hears of every operation as well, with its sizes.
 #pragma once
 
+#include <initializer_list>
+
 #include "estimate/headroom_parameters.h"
 #include "estimate/job.h"
 #include "estimate/tape.h"
@@ -28,6 +30,12 @@ struct AttentionResult {
 struct LinearSaved {
   Tensor reduced;  // x·Aᵀ
   Tensor dropped;  // The dropout mask.
+};
+
+// What lives while an adapter that projections share goes back (trainer/ops/shared_adapter.h).
+struct SharedAdapterGradients {
+  Tensor a, b;     // Casts.
+  Tensor reduced;  // Of x·Aᵀ.
 };
 
 // Reads the job and the model once; every method allocates on the tape it was made with, and adds
@@ -56,6 +64,14 @@ class Ops {
   Tensor linear(const Linear& layer, const Tensor& x, LinearSaved& saved) const;
   void linear_backward(const Linear& layer, const Tensor& grad, const Tensor& x, LinearSaved& saved,
                        Tensor* dx) const;
+  // Of an adapter that projections share: `adapter` has lora_a and lora_b alone.
+  void add_shared_adapter(const Linear& adapter, const Tensor& x,
+                          std::initializer_list<const Tensor*> outs, LinearSaved& saved) const;
+  SharedAdapterGradients begin_shared_adapter_backward(const Linear& adapter) const;
+  void add_shared_adapter_backward(const Linear& adapter, const Tensor& grad,
+                                   SharedAdapterGradients& gradients) const;
+  void finish_shared_adapter_backward(const Linear& adapter, const Tensor& x,
+                                      const LinearSaved& saved, bool through_input) const;
   // `window`: keys that a query sees; 0: all before it.
   AttentionResult attention(const Qkv& in, std::uint64_t window) const;
   Qkv attention_backward(const Qkv& in, std::uint64_t window) const;

@@ -41,6 +41,9 @@ class Builder {
     add_projection(layer, Target::gate, i, h, model_.mlp_bias);
     add_projection(layer, Target::up, i, h, model_.mlp_bias);
     add_projection(layer, Target::down, h, i, model_.mlp_bias);
+    add_shared_adapter(layer.qkv_adapter, layer[Target::q], "qkv_proj",
+                       {model_.query_size() + 2 * model_.kv_size(), h});
+    add_shared_adapter(layer.gate_up_adapter, layer[Target::gate], "gate_up_proj", {2 * i, h});
     layer.input_norm = add_norm("input_layernorm");
     layer.gelu_gate = model_.gemma;
     if (!model_.norms_around) {
@@ -92,6 +95,10 @@ class Builder {
     if (bias) linear.bias = add(name + ".bias", {out});
     const auto& targets = job_.method.targets;
     if (!lora_ || std::find(targets.begin(), targets.end(), target) == targets.end()) return;
+    if (model_.fused && target != Target::o && target != Target::down) {
+      linear.shares_adapter = true;
+      return;
+    }
     linear.lora_a = add_adapter(name + ".lora_A.weight", {job_.method.rank, in});
     linear.lora_b = add_adapter(name + ".lora_B.weight", {out, job_.method.rank});
   }
@@ -114,6 +121,14 @@ class Builder {
   Parameter* hold(Name name, const Meta& meta) {
     to_.base.push_back({tape_.empty(name, meta, Component::weights), {}, false});
     return &to_.base.back();
+  }
+
+  // Of projections that are rows of one matrix, if the job wants it.
+  void add_shared_adapter(Linear& adapter, const Linear& first, Name name, Shape shape) {
+    if (!first.shares_adapter) return;
+    adapter.name = name;
+    adapter.lora_a = add_adapter(name + ".lora_A.weight", {job_.method.rank, shape[1]});
+    adapter.lora_b = add_adapter(name + ".lora_B.weight", {shape[0], job_.method.rank});
   }
 
   Parameter* add_adapter(Name name, Shape shape) {

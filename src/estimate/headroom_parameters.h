@@ -30,13 +30,16 @@ struct Linear {
   Parameter* bias = nullptr;
   Parameter* lora_a = nullptr;  // [rank, in]
   Parameter* lora_b = nullptr;  // [out, rank]
+  bool shares_adapter = false;  // Layer::qkv_adapter or gate_up_adapter, in place of its own.
 
   bool quantised = false;  // It is made whole for each product.
   std::uint64_t out = 0;
   std::uint64_t in = 0;
 
   bool exists() const { return weight != nullptr; }
-  bool trains() const { return exists() && (weight->trainable || lora_a != nullptr); }
+  bool trains() const {
+    return exists() && (weight->trainable || lora_a != nullptr || shares_adapter);
+  }
 };
 
 struct Norm {
@@ -52,6 +55,8 @@ struct Layer {
   Parameter* q_norm = nullptr;  // Null where heads are not normalised, as k_norm.
   Parameter* k_norm = nullptr;
   std::array<Linear, projection_count> projections;
+  // Phi-3: of q, k and v together, and of gate and up. They have lora_a and lora_b alone, if any.
+  Linear qkv_adapter, gate_up_adapter;
   bool gelu_gate = false;
   std::uint64_t window = 0;  // Keys that a query sees; 0: all before it.
 

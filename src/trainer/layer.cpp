@@ -7,6 +7,7 @@
 
 #include "trainer/ops/geglu.h"
 #include "trainer/ops/gelu.h"
+#include "trainer/ops/shared_adapter.h"
 #include "trainer/ops/swiglu.h"
 #include "trainer/torch_memory.h"
 
@@ -21,12 +22,15 @@ std::size_t index(Target target) {
   return static_cast<std::size_t>(target);
 }
 
+std::optional<std::uint64_t> seed_of(Target target, const Pass& pass) {
+  if (!pass.dropout_seed) return std::nullopt;
+  return *pass.dropout_seed * projection_count + index(target);
+}
+
 // One projection in the forward pass. Its saved part stays only where a gradient will ask for it.
 at::Tensor project(const Layer& layer, Target target, const at::Tensor& x, const Pass& pass,
                    LayerSaved& saved) {
-  std::optional<std::uint64_t> seed;
-  if (pass.dropout_seed) seed = *pass.dropout_seed * projection_count + index(target);
-  return ops::linear(layer[target], x, saved.projections[index(target)], seed);
+  return ops::linear(layer[target], x, saved.projections[index(target)], seed_of(target, pass));
 }
 
 // The reverse of project(): adds to `dx`, if given, and forgets the saved part.
@@ -52,7 +56,11 @@ ops::Qkv project_qkv(const Layer& layer, const at::Tensor& x, const Pass& pass, 
   at::Tensor q = project(layer, Target::q, x, pass, saved);
   if (layer.has_one_qkv()) return ops::share_columns(std::move(q), pass.shape);
   at::Tensor k = project(layer, Target::k, x, pass, saved);
-  return {std::move(q), std::move(k), project(layer, Target::v, x, pass, saved)};
+  at::Tensor v = project(layer, Target::v, x, pass, saved);
+  if (layer.qkv_adapter)
+    ops::add_shared_adapter(*layer.qkv_adapter, x, {&q, &k, &v}, saved.qkv_adapter,
+                            seed_of(Target::q, pass));
+  return {std::move(q), std::move(k), std::move(v)};
 }
 
 // Uses up `grads`; adds to `dx`, if it is not null.
@@ -62,11 +70,18 @@ void project_qkv_backward(const Layer& layer, LayerSaved& saved, ops::Qkv& grads
     grads = {};
     return;
   }
+  std::optional<ops::SharedAdapterBackward> adapter;
+  if (layer.qkv_adapter)
+    adapter.emplace(*layer.qkv_adapter, saved.qkv_adapter, grads.q.scalar_type());
   for (const auto& [target, grad] :
        {std::pair{Target::q, &grads.q}, {Target::k, &grads.k}, {Target::v, &grads.v}}) {
     project_backward(layer, target, saved, *grad, {&saved.norm1.out, dx});
+    if (adapter) adapter->add(*grad);
     grad->reset();
   }
+  if (adapter) adapter->finish(saved.norm1.out, dx);
+  adapter.reset();
+  saved.qkv_adapter = {};
 }
 
 ops::AttentionResult attend(const ops::Qkv& qkv, const Pass& pass) {
@@ -145,6 +160,7 @@ at::Tensor attention_half(const Layer& layer, const at::Tensor& x, const Pass& p
   if (!kept) {
     saved.attention.out.reset();
     forget(saved, {Target::q, Target::k, Target::v, Target::o});
+    saved.qkv_adapter = {};
   }
   normalise_out(h, layer.attention_out_norm, pass, kept, saved.attention_out);
   return h.add_(x);
@@ -160,6 +176,9 @@ at::Tensor mlp_half(const Layer& layer, const at::Tensor& h, const Pass& pass, K
   saved.norm2 = ops::normalise(h, layer.mlp_norm, pass.norm_eps);
   if (layer.is_gated()) saved.gate = project(layer, Target::gate, saved.norm2.out, pass, saved);
   saved.up = project(layer, Target::up, saved.norm2.out, pass, saved);
+  if (layer.gate_up_adapter)
+    ops::add_shared_adapter(*layer.gate_up_adapter, saved.norm2.out, {&saved.gate, &saved.up},
+                            saved.gate_up_adapter, seed_of(Target::gate, pass));
   if (!keep.anything) saved.norm2.stats.reset();
   if (!keep.anything || !any_trains(layer, {Target::gate, Target::up})) saved.norm2.out.reset();
 
@@ -170,7 +189,10 @@ at::Tensor mlp_half(const Layer& layer, const at::Tensor& h, const Pass& pass, K
   }
   at::Tensor out = project(layer, Target::down, saved.act, pass, saved);
   if (!keep.anything || !layer[Target::down].trains()) saved.act.reset();
-  if (!keep.anything) forget(saved, {Target::gate, Target::up, Target::down});
+  if (!keep.anything) {
+    forget(saved, {Target::gate, Target::up, Target::down});
+    saved.gate_up_adapter = {};
+  }
   normalise_out(out, layer.mlp_out_norm, pass, keep.anything, saved.mlp_out);
   return out.add_(h);
 }
@@ -196,12 +218,20 @@ void mlp_half_backward(const Layer& layer, bool through, LayerSaved& saved, at::
 
   at::Tensor norm_grad;
   at::Tensor* target = through || layer.mlp_norm.trains() ? &norm_grad : nullptr;
+  std::optional<ops::SharedAdapterBackward> adapter;
+  if (layer.gate_up_adapter)
+    adapter.emplace(*layer.gate_up_adapter, saved.gate_up_adapter, up_grad.scalar_type());
   if (layer.is_gated()) {
     project_backward(layer, Target::gate, saved, gate_grad, {&saved.norm2.out, target});
+    if (adapter) adapter->add(gate_grad);
     gate_grad.reset();
   }
   project_backward(layer, Target::up, saved, up_grad, {&saved.norm2.out, target});
+  if (adapter) adapter->add(up_grad);
   up_grad.reset();
+  if (adapter) adapter->finish(saved.norm2.out, target);
+  adapter.reset();
+  saved.gate_up_adapter = {};
   saved.norm2.out.reset();
   if (target == nullptr) return;
   ops::normalise_backward_(norm_grad, saved.h, saved.norm2.stats, layer.mlp_norm);

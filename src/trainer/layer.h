@@ -37,6 +37,8 @@ struct Layer {
   ops::Norm mlp_out_norm;        // Gemma 2: post_feedforward_layernorm.
   Parameter* q_norm = nullptr;   // [head_dim]; null where heads are not normalised, as k_norm.
   Parameter* k_norm = nullptr;
+  // Phi-3: of q, k and v together, and of gate and up (ops/shared_adapter.h).
+  std::optional<ops::Adapter> qkv_adapter, gate_up_adapter;
   bool gelu_gate = false;                                 // Gemma: geglu in place of swiglu.
   std::array<ops::Linear, projection_count> projections;  // Indexed by estimate::Target.
 
@@ -85,6 +87,7 @@ struct LayerSaved {
   at::Tensor gate, up;    // [N, I]; gate where there is one
   at::Tensor act;         // [N, I]
   std::array<ops::LinearSaved, projection_count> projections;
+  ops::LinearSaved qkv_adapter, gate_up_adapter;
 };
 
 // What has to be kept: nothing (the layer is computed again, or nothing trains), or what the

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "base/text.h"
-#include "estimate/headroom_quantised.h"
+#include "trainer/projections.h"
 #include "trainer/torch_memory.h"
 
 namespace headroom::trainer {
@@ -18,50 +18,8 @@ using allocator::Component;
 using estimate::ModelConfig;
 using estimate::Target;
 
-constexpr std::array<Target, projection_count> all_targets = {
-    Target::q, Target::k, Target::v, Target::o, Target::gate, Target::up, Target::down};
-
 std::int64_t signed_size(std::uint64_t size) {
   return static_cast<std::int64_t>(size);
-}
-
-struct ProjectionShape {
-  std::int64_t out = 0;
-  std::int64_t in = 0;
-};
-
-ProjectionShape projection_shape(const ModelConfig& config, Target target) {
-  const std::int64_t hidden = signed_size(config.hidden);
-  const std::int64_t inner = signed_size(config.intermediate);
-  const std::int64_t query = signed_size(config.query_size());
-  const std::int64_t kv = signed_size(config.kv_size());
-  switch (target) {
-    case Target::q:
-      return {config.is_gpt2() ? query + 2 * kv : query, hidden};
-    case Target::k:
-    case Target::v:
-      return {kv, hidden};
-    case Target::o:
-      return {hidden, query};
-    case Target::gate:
-    case Target::up:
-      return {inner, hidden};
-    case Target::down:
-      return {hidden, inner};
-  }
-  return {};
-}
-
-// In GPT-2, q stands for c_attn, which is k and v as well.
-bool has_projection(const ModelConfig& config, Target target) {
-  return !config.is_gpt2() ||
-         (target != Target::k && target != Target::v && target != Target::gate);
-}
-
-bool has_bias(const ModelConfig& config, Target target) {
-  if (config.is_gpt2()) return true;
-  if (target == Target::o) return config.o_bias;
-  return target < Target::o ? config.qkv_bias : config.mlp_bias;
 }
 
 constexpr const char* head_name = "lm_head.weight";
@@ -70,9 +28,21 @@ std::string embedding_name(const ModelConfig& config) {
   return config.is_gpt2() ? "transformer.wte.weight" : "model.embed_tokens.weight";
 }
 
+bool is_adapted(const ModelOptions& options, Target target) {
+  if (!options.lora) return false;
+  const auto& targets = options.lora->targets;
+  return std::find(targets.begin(), targets.end(), target) != targets.end();
+}
+
 std::string projection_name(const ModelConfig& config, Target target) {
   if (!config.is_gpt2()) return fmt::format("{}_proj", to_string(target));
   return target == Target::q ? "c_attn" : target == Target::up ? "c_fc" : "c_proj";
+}
+
+// As PEFT names the module that an adapter is on.
+std::string adapted_name(const ModelConfig& config, Target target) {
+  if (!is_in_fused(config, target)) return projection_name(config, target);
+  return target < Target::o ? "qkv_proj" : "gate_up_proj";
 }
 
 }  // namespace
@@ -94,7 +64,7 @@ std::vector<std::string> adapted_modules(const ModelConfig& config,
     const Target other = target == Target::o ? Target::down : Target::o;
     const bool shared = config.is_gpt2() && (target == Target::o || target == Target::down);
     std::string name =
-        shared && !adapted(other) ? module_name(config, target) : projection_name(config, target);
+        shared && !adapted(other) ? module_name(config, target) : adapted_name(config, target);
     if (std::find(names.begin(), names.end(), name) == names.end())
       names.push_back(std::move(name));
   }
@@ -221,6 +191,10 @@ void Model::add_layer(std::int64_t index) {
     if (config_.fused && target == Target::gate)
       begin_fused(prefix + "mlp.gate_up_proj.weight", {Target::gate, Target::up});
     add_projection(layer, target, prefix + module_name(config_, target));
+    if (config_.fused && target == Target::v)
+      layer.qkv_adapter = add_adapter(prefix + "self_attn.qkv_proj", Target::q);
+    if (config_.fused && target == Target::up)
+      layer.gate_up_adapter = add_adapter(prefix + "mlp.gate_up_proj", Target::gate);
     if (target != Target::o || !config_.qk_norm) continue;
     layer.q_norm = add(prefix + "self_attn.q_norm.weight", {signed_size(config_.head_dim)});
     layer.k_norm = add(prefix + "self_attn.k_norm.weight", {signed_size(config_.head_dim)});
@@ -252,122 +226,26 @@ void Model::add_gpt2_layer(std::int64_t index) {
 void Model::add_projection(Layer& layer, Target target, const std::string& name) {
   const auto [out, in] = projection_shape(config_, target);
   ops::Linear& linear = layer[target];
-  const bool in_fused = config_.fused && target != Target::o && target != Target::down;
+  const bool in_fused = is_in_fused(config_, target);
   linear.stored_by_input = config_.is_gpt2() && !options_.quantised;
   linear.weight =
       in_fused ? add_rows(name + ".weight", out) : add_matrix(name + ".weight", out, in);
   if (has_bias(config_, target)) linear.bias = add(name + ".bias", {out});
-  if (!options_.lora) return;
+  linear.adapter = in_fused ? std::nullopt : add_adapter(name, target);
+  linear.shares_adapter = in_fused && is_adapted(options_, target);
+}
+
+// On the module of that name, if the job wants one there.
+std::optional<ops::Adapter> Model::add_adapter(const std::string& name, Target target) {
+  if (!is_adapted(options_, target)) return std::nullopt;
   const LoraOptions& lora = *options_.lora;
-  if (std::find(lora.targets.begin(), lora.targets.end(), target) == lora.targets.end()) return;
+  const auto [out, in] = *adapter_shape(config_, target);
   const TagScope scope(Component::adapters);
   adapters_.push_back({name + ".lora_A.weight", at::empty({lora.rank, in}, lora.dtype), {}, true});
   Parameter* a = &adapters_.back();
   adapters_.push_back({name + ".lora_B.weight", at::empty({out, lora.rank}, lora.dtype), {}, true});
-  linear.adapter =
-      ops::Adapter{a, &adapters_.back(), lora.alpha / static_cast<double>(lora.rank), lora.dropout};
-}
-
-namespace {
-
-// What lies outside of layers, of the part that there is: how often each is there.
-struct Outside {
-  std::uint64_t tables = 0;  // Embedding and head.
-  std::uint64_t positions = 0;
-  std::uint64_t norms = 0;
-};
-
-Outside outside_of(const ModelConfig& config, const estimate::StagePart& part) {
-  const bool own_head = part.is_last() && (!config.tied || !part.is_first());
-  return {.tables = (part.is_first() ? 1U : 0U) + (own_head ? 1U : 0U),
-          .positions = part.is_first() && config.is_gpt2() ? 1U : 0U,
-          .norms = part.is_last() ? 1U : 0U};
-}
-
-std::uint64_t numbers_of_norm(const ModelConfig& config) {
-  return (config.is_gpt2() ? 2 : 1) * config.hidden;
-}
-
-// Of the weights of a part of the model.
-std::uint64_t count_numbers(const ModelConfig& config, const estimate::StagePart& part) {
-  const auto outside = [&](const estimate::StagePart& of) {
-    const Outside all = outside_of(config, of);
-    return all.tables * config.vocabulary * config.hidden +
-           all.positions * config.position_rows * config.hidden +
-           all.norms * numbers_of_norm(config);
-  };
-  const std::uint64_t layers = config.parameters() - outside(estimate::whole_model(config.layers));
-  return outside(part) + layers / config.layers * part.layers();
-}
-
-// The bytes that a layer's matrices take in place of those in the dtype of the weights.
-struct MatrixBytes {
-  std::uint64_t plain = 0;
-  std::uint64_t quantised = 0;
-};
-
-MatrixBytes matrix_bytes(const ModelConfig& config, const ModelOptions& options) {
-  MatrixBytes bytes;
-  std::uint64_t fused_rows = 0;  // Of projections that share the matrix of a later one.
-  for (const Target target : all_targets) {
-    if (!has_projection(config, target)) continue;
-    const auto [out, in] = projection_shape(config, target);
-    bytes.plain += static_cast<std::uint64_t>(out * in) * c10::elementSize(options.dtype);
-    const std::uint64_t rows = fused_rows + static_cast<std::uint64_t>(out);
-    const bool is_shared = target < Target::v || target == Target::gate;
-    fused_rows = config.fused && is_shared ? rows : 0;
-    if (fused_rows > 0) continue;
-    bytes.quantised +=
-        estimate::quantised_sizes(*options.quantised, rows, static_cast<std::uint64_t>(in))
-            .total_bytes;
-  }
-  return bytes;
-}
-
-}  // namespace
-
-ParameterBytes parameter_bytes(const ModelConfig& config, const ModelOptions& options) {
-  ParameterBytes bytes;
-  const estimate::StagePart part = options.part.value_or(estimate::whole_model(config.layers));
-  bytes.weights = count_numbers(config, part) * c10::elementSize(options.dtype);
-  if (options.quantised) {
-    const MatrixBytes matrices = matrix_bytes(config, options);
-    bytes.weights += part.layers() * matrices.quantised;
-    bytes.weights -= part.layers() * matrices.plain;
-  }
-  if (!options.lora) return bytes;
-  for (const Target target : options.lora->targets) {
-    if (!has_projection(config, target)) continue;
-    const auto [out, in] = projection_shape(config, target);
-    bytes.adapters += part.layers() * static_cast<std::uint64_t>(options.lora->rank * (out + in)) *
-                      c10::elementSize(options.lora->dtype);
-  }
-  return bytes;
-}
-
-std::uint64_t factored_numbers(const ModelConfig& config, const ModelOptions& options) {
-  const estimate::StagePart part = options.part.value_or(estimate::whole_model(config.layers));
-  std::uint64_t layer = 0;
-  if (options.lora) {
-    for (const Target target : options.lora->targets) {
-      if (!has_projection(config, target)) continue;
-      const auto [out, in] = projection_shape(config, target);
-      layer += static_cast<std::uint64_t>(out + in + 2 * options.lora->rank);
-    }
-    return part.layers() * layer;
-  }
-  for (const Target target : all_targets) {
-    if (!has_projection(config, target)) continue;
-    const auto [out, in] = projection_shape(config, target);
-    layer += static_cast<std::uint64_t>(out + in);
-    if (has_bias(config, target)) layer += static_cast<std::uint64_t>(out);
-  }
-  const std::uint64_t norm = numbers_of_norm(config);
-  layer += (config.norms_around ? 4 : 2) * norm + (config.qk_norm ? 2 * config.head_dim : 0);
-  const Outside outside = outside_of(config, part);
-  return part.layers() * layer + outside.norms * norm +
-         outside.positions * (config.position_rows + config.hidden) +
-         outside.tables * (config.vocabulary + config.hidden);
+  return ops::Adapter{a, &adapters_.back(), lora.alpha / static_cast<double>(lora.rank),
+                      lora.dropout};
 }
 
 }  // namespace headroom::trainer

@@ -105,6 +105,7 @@ class Model {
   void add_layer(std::int64_t index);
   void add_gpt2_layer(std::int64_t index);
   void add_projection(Layer& layer, estimate::Target target, const std::string& name);
+  std::optional<ops::Adapter> add_adapter(const std::string& name, estimate::Target target);
 
   estimate::ModelConfig config_;
   ModelOptions options_;

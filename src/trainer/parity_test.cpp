@@ -45,7 +45,8 @@ class Parity : public ::testing::TestWithParam<std::string> {
       samples_.push_back(sample.get<std::vector<std::int64_t>>());
   }
 
-  std::unique_ptr<Model> load(Attention attention) const {
+  std::unique_ptr<Model> load(Attention attention,
+                              const std::optional<LoraOptions>& lora = std::nullopt) const {
     const Json json = read_json(folder_ + "/config.json");
     const auto config = estimate::parse_model_config(json);
     EXPECT_TRUE(config) << config.error().message;
@@ -53,6 +54,7 @@ class Parity : public ::testing::TestWithParam<std::string> {
     ModelOptions options;
     options.attention = attention;
     options.longest = 64;
+    options.lora = lora;
     auto model = std::make_unique<Model>(*config, options);
     const Status loaded = load_weights(folder_, *model);
     EXPECT_TRUE(loaded) << loaded.error().message;
@@ -77,18 +79,43 @@ TEST_P(Parity, logits_are_those_of_transformers) {
   }
 }
 
-TEST_P(Parity, losses_and_gradient_norms_of_five_steps_are_those_of_transformers) {
-  const auto model = load(Attention::efficient);
-  AdamW optimizer(model->trainable(), {.learning_rate = 1e-2, .weight_decay = 0.01});
+// Five steps of AdamW on all samples at once.
+void expect_losses(Model& model, const std::vector<testing::Sample>& samples, const Json& golden) {
+  AdamW optimizer(model.trainable(), {.learning_rate = 1e-2, .weight_decay = 0.01});
   double targets = 0;
-  for (const testing::Sample& sample : samples_) targets += static_cast<double>(sample.size() - 1);
-  for (std::size_t step = 0; step < golden_["losses"].size(); ++step) {
-    const double sum = train_micro_batch(*model, testing::pad(samples_), 1 / targets, 1);
-    EXPECT_NEAR(sum / targets, golden_["losses"][step].get<double>(), 1e-5) << "step " << step;
-    EXPECT_NEAR(gradient_norm(model->trainable()) / golden_["norms"][step].get<double>(), 1, 1e-4);
+  for (const testing::Sample& sample : samples) targets += static_cast<double>(sample.size() - 1);
+  for (std::size_t step = 0; step < golden["losses"].size(); ++step) {
+    const double sum = train_micro_batch(model, testing::pad(samples), 1 / targets, 1);
+    EXPECT_NEAR(sum / targets, golden["losses"][step].get<double>(), 1e-5) << "step " << step;
+    EXPECT_NEAR(gradient_norm(model.trainable()) / golden["norms"][step].get<double>(), 1, 1e-4);
     optimizer.step();
   }
 }
+
+TEST_P(Parity, losses_and_gradient_norms_of_five_steps_are_those_of_transformers) {
+  const auto model = load(Attention::efficient);
+  expect_losses(*model, samples_, golden_);
+}
+
+class AdapterParity : public Parity {};
+
+TEST_P(AdapterParity, losses_and_gradient_norms_of_adapters_are_those_of_peft) {
+  using enum estimate::Target;
+  const Json golden = read_json(folder_ + "/lora.json");
+  const auto model = load(Attention::efficient,
+                          LoraOptions{.rank = 2, .alpha = 6, .targets = {q, k, v, o, gate, up}});
+  ASSERT_EQ(model->adapters().size(), golden["adapters"].size());
+  for (Parameter& parameter : model->adapters()) {
+    ASSERT_TRUE(golden["adapters"].contains(parameter.name)) << parameter.name;
+    const auto rows = golden["adapters"][parameter.name].get<std::vector<std::vector<double>>>();
+    ASSERT_EQ(static_cast<std::int64_t>(rows.size()), parameter.value.size(0));
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      parameter.value[static_cast<std::int64_t>(i)].copy_(at::tensor(rows[i], at::kDouble));
+  }
+  expect_losses(*model, samples_, golden);
+}
+
+INSTANTIATE_TEST_SUITE_P(Phi3, AdapterParity, ::testing::Values("phi3"));
 
 INSTANTIATE_TEST_SUITE_P(Families, Parity, ::testing::ValuesIn(families()), [](const auto& family) {
   std::string name = family.param;

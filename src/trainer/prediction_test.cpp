@@ -17,149 +17,7 @@
 namespace headroom::trainer {
 namespace {
 
-using allocator::Usage;
-using estimate::Attention;
-using estimate::Checkpointing;
-using estimate::DType;
-using estimate::Job;
-using estimate::Loss;
-using estimate::MethodKind;
-using estimate::OptimizerKind;
-using testing::PlainMemory;
-
-at::ScalarType scalar_type(DType dtype) {
-  return dtype == DType::bf16 ? at::kBFloat16 : at::kFloat;
-}
-
-ModelOptions options_of(const Job& job) {
-  ModelOptions options;
-  options.dtype = scalar_type(job.compute.dtype);
-  options.attention = *job.compute.attention;
-  options.checkpointing = job.compute.checkpointing;
-  options.loss = job.compute.loss;
-  options.longest = static_cast<std::int64_t>(job.batch.sequence);
-  if (job.method.kind == MethodKind::qlora) options.quantised = job.method.base;
-  if (job.method.kind != MethodKind::full) {
-    options.lora =
-        LoraOptions{static_cast<std::int64_t>(job.method.rank), job.method.alpha,
-                    job.method.dropout, job.method.targets, scalar_type(job.method.adapter_dtype)};
-  }
-  return options;
-}
-
-// Two optimizer steps on random tokens, all samples of the full length.
-Usage measure(const Job& job, const estimate::ModelConfig& config) {
-  PlainMemory memory;
-  {
-    const TorchMemory hook(memory);
-    Model model(config, options_of(job));
-    model.initialise_base(1);
-    model.initialise_adapters(1);
-    const auto optimizer =
-        make_optimizer(model.trainable(), make_optimizer_settings(job.optimizer));
-    const std::vector<std::size_t> lengths(*job.batch.micro, job.batch.sequence);
-    for (int step = 0; step < 2; ++step) {
-      for (std::uint64_t i = 0; i < *job.batch.accumulate; ++i) {
-        train_micro_batch(model, testing::pad(testing::random_samples(lengths, config.vocabulary)),
-                          0.01, i);
-      }
-      optimizer->step();
-    }
-  }
-  return memory.usage();
-}
-
-// The same of one stage of a model that is split, as trainer/ranks/pipeline.cpp runs it; what
-// neighbours send is random.
-Usage measure(const Job& job, const estimate::ModelConfig& config,
-              const estimate::StagePart& part) {
-  PlainMemory memory;
-  {
-    const TorchMemory hook(memory);
-    ModelOptions options = options_of(job);
-    options.part = part;
-    Model model(config, options);
-    model.initialise_base(1);
-    model.initialise_adapters(1);
-    const auto optimizer =
-        make_optimizer(model.trainable(), make_optimizer_settings(job.optimizer));
-    const std::vector<std::size_t> lengths(*job.batch.micro, job.batch.sequence);
-    const auto received = [&](bool any) -> at::Tensor {
-      const TagScope scope(allocator::Component::activations);
-      if (!any) return {};
-      return at::rand({static_cast<std::int64_t>(*job.batch.micro * job.batch.sequence),
-                       static_cast<std::int64_t>(config.hidden)},
-                      options.dtype);
-    };
-    for (int step = 0; step < 2; ++step) {
-      std::deque<StageRun> in_flight;
-      for (const auto& [pass, number] :
-           estimate::one_forward_one_backward(part.stage, part.stages, *job.batch.accumulate)) {
-        if (pass == estimate::StagePass::forward) {
-          MicroBatch batch = testing::pad(testing::random_samples(lengths, config.vocabulary));
-          in_flight.emplace_back(model, std::move(batch), 0.01, number);
-          in_flight.back().forward(received(!part.is_first()));
-        } else {
-          in_flight.front().backward(received(!part.is_last()));
-          in_flight.pop_front();
-        }
-      }
-      optimizer->step();
-    }
-  }
-  return memory.usage();
-}
-
-Usage predict(const Job& job, const estimate::ModelConfig& config) {
-  const auto policy = allocator::make_policy("exact");
-  return estimate::replay(estimate::record_headroom(job, config, 2), **policy).usage;
-}
-
-void expect_agreement(const Usage& measured, const Usage& predicted, const std::string& what) {
-  const auto close = [&](std::uint64_t a, std::uint64_t b, double tolerance) {
-    return std::abs(static_cast<double>(a) - static_cast<double>(b)) <=
-           tolerance * static_cast<double>(measured.live_peak_bytes);
-  };
-  EXPECT_TRUE(close(predicted.live_peak_bytes, measured.live_peak_bytes, 0.01))
-      << what << ": predicted " << predicted.live_peak_bytes << ", measured "
-      << measured.live_peak_bytes;
-  for (const auto component : allocator::all_components) {
-    EXPECT_TRUE(close(predicted.live_at_peak[component], measured.live_at_peak[component], 0.02))
-        << what << ": " << to_string(component) << " predicted "
-        << predicted.live_at_peak[component] << ", measured " << measured.live_at_peak[component];
-  }
-}
-
-void expect_agreement(const Job& job, const estimate::ModelConfig& config,
-                      const std::string& what) {
-  expect_agreement(measure(job, config), predict(job, config), what);
-}
-
-Job base_job() {
-  Job job;
-  job.engine.kind = estimate::EngineKind::headroom;
-  job.compute.dtype = DType::fp32;
-  job.method.base = estimate::WeightFormat::fp32;
-  job.compute.attention = Attention::efficient;
-  job.batch.micro = 3;
-  job.batch.sequence = 200;
-  return job;
-}
-
-estimate::ModelConfig small_config(bool tied, bool bias) {
-  estimate::ModelConfig config;
-  config.family = bias ? "qwen2" : "llama";
-  config.hidden = 96;
-  config.intermediate = 256;
-  config.layers = 3;
-  config.heads = 6;
-  config.kv_heads = 2;
-  config.head_dim = 16;
-  config.vocabulary = 500;
-  config.tied = tied;
-  config.qkv_bias = bias;
-  return config;
-}
+using namespace testing;
 
 TEST(Prediction, full_fine_tuning_with_every_kernel) {
   for (const auto attention : {Attention::efficient, Attention::math}) {
@@ -238,10 +96,25 @@ TEST(Prediction, normalised_heads_and_windows) {
   }
 }
 
-TEST(Prediction, fused_projections) {
+TEST(Prediction, fused_projections_and_their_adapters) {
+  using enum estimate::Target;
   estimate::ModelConfig config = small_config(false, false);
   config.fused = true;
   expect_agreement(base_job(), config, "fused");
+  Job job = base_job();
+  job.method.kind = MethodKind::lora;
+  job.batch.accumulate = 2;
+  for (const auto& targets : {std::vector{q, k, v}, {gate, up}, {q, k, v, o, gate, up, down}}) {
+    for (const auto dtype : {DType::fp32, DType::bf16}) {
+      for (const double dropout : {0.0, 0.1}) {
+        job.compute.dtype = dtype;
+        job.compute.checkpointing = dropout > 0 ? Checkpointing::none : Checkpointing::layer;
+        job.method.targets = targets;
+        job.method.dropout = dropout;
+        EXPECT_EQ(measure(job, config).live_peak_bytes, predict(job, config).live_peak_bytes);
+      }
+    }
+  }
 }
 
 TEST(Prediction, a_quantised_base) {

@@ -87,16 +87,25 @@ ModelOptions make_options(const Job& job) {
   return options;
 }
 
-// PEFT puts one adapter on a fused matrix; ours has a projection each.
+// Phi-3's q, k and v are rows of one matrix, with one adapter; so are gate and up.
 Status refuse_fused_targets(const Job& job, const estimate::ModelConfig& model) {
   if (!model.fused || !has_adapters(job)) return Done{};
-  for (const Target target : job.method.targets) {
-    if (target == Target::o || target == Target::down) continue;
+  using enum Target;
+  const std::vector<Target>& targets = job.method.targets;
+  for (const auto& group : {std::vector{q, k, v}, {gate, up}}) {
+    std::string found, missing;
+    for (const Target target : group) {
+      const bool given = std::find(targets.begin(), targets.end(), target) != targets.end();
+      std::string& list = given ? found : missing;
+      list += fmt::format("{}\"{}\"", list.empty() ? "" : ", ", to_string(target));
+    }
+    if (found.empty() || missing.empty()) continue;
     return Error{Errc::unsupported,
-                 fmt::format("method.targets: expected \"o\" and \"down\" for a {} model, whose "
-                             "other projections are fused, found \"{}\"",
-                             model.family, to_string(target)),
-                 "write targets = [\"o\", \"down\"], or kind = \"full\""};
+                 fmt::format("method.targets: expected modules of a {} model, which are "
+                             "\"qkv_proj\" (q, k and v together), \"o\", \"gate_up_proj\" (gate "
+                             "and up together) and \"down\"; found {} without {}",
+                             model.family, found, missing),
+                 "write targets = [\"qkv_proj\", \"gate_up_proj\"]"};
   }
   return Done{};
 }

@@ -64,16 +64,22 @@ TEST(Settings, accumulation_follows_from_the_global_batch) {
   EXPECT_EQ(request->settings.batch.accumulate, 3U);
 }
 
-TEST(Settings, adapters_on_fused_projections_are_refused) {
+TEST(Settings, a_fused_matrix_has_one_adapter) {
   const TinyJob job;
   std::string config = testing::tiny_config_json;
   config.replace(config.find("qwen2"), 5, "phi3");
   job.folder.write("config.json", config);
-  const auto all = job.request({"method.kind=\"lora\""});
-  ASSERT_FALSE(all);
-  EXPECT_THAT(all.error().message, HasSubstr("method.targets"));
-  EXPECT_THAT(all.error().next, HasSubstr("[\"o\", \"down\"]"));
-  EXPECT_TRUE(job.request({"method.kind=\"lora\"", "method.targets=[\"o\",\"down\"]"}));
+  for (const char* targets : {R"(["o", "down"])", R"(["qkv_proj"])", R"(["gate_up_proj", "o"])"})
+    EXPECT_TRUE(job.request({"method.kind=\"lora\"", std::string("method.targets=") + targets}));
+  EXPECT_TRUE(job.request({"method.kind=\"lora\""}));
+  for (const auto& [targets, found] : {std::pair{R"(["q", "v"])", R"(found "q", "v" without "k")"},
+                                       {R"(["qkv_proj", "up"])", R"(found "up" without "gate")"}}) {
+    const auto part =
+        job.request({"method.kind=\"lora\"", std::string("method.targets=") + targets});
+    ASSERT_FALSE(part);
+    EXPECT_THAT(part.error().message, HasSubstr(found));
+    EXPECT_THAT(part.error().next, HasSubstr("[\"qkv_proj\", \"gate_up_proj\"]"));
+  }
   const auto moments = job.request({"optimizer.kind=\"adafactor\""});
   ASSERT_FALSE(moments);
   EXPECT_THAT(moments.error().message, HasSubstr("optimizer.kind"));

@@ -12,13 +12,6 @@ namespace {
 
 using allocator::Component;
 
-at::Tensor drop(const Adapter& adapter, const at::Tensor& x, const at::Tensor& dropped) {
-  const TagScope scope(Component::workspace);
-  at::Tensor kept = x.clone();
-  kept.masked_fill_(dropped, 0);
-  return kept.mul_(1 / (1 - adapter.dropout));
-}
-
 void add_adapter(const Adapter& adapter, const at::Tensor& x, at::Tensor& y, LinearSaved& saved) {
   at::Tensor a, b;
   {
@@ -38,7 +31,7 @@ void adapter_backward(const Adapter& adapter, const at::Tensor& grad, const at::
   const at::Tensor reduced_grad = product(grad, b).mul_(adapter.scale);
   const bool drops = saved.dropped.defined();
   add_product_to_gradient(*adapter.a, reduced_grad.t(),
-                          drops ? drop(adapter, x, saved.dropped) : x);
+                          drops ? drop_input(adapter, x, saved.dropped) : x);
   if (dx == nullptr) return;
   if (drops) {
     at::Tensor through = product(reduced_grad, a);
@@ -59,6 +52,13 @@ at::Tensor Linear::matrix(at::ScalarType dtype) const {
   return stored_by_input ? weight->value.t() : weight->value;
 }
 
+at::Tensor drop_input(const Adapter& adapter, const at::Tensor& x, const at::Tensor& dropped) {
+  const TagScope scope(Component::workspace);
+  at::Tensor kept = x.clone();
+  kept.masked_fill_(dropped, 0);
+  return kept.mul_(1 / (1 - adapter.dropout));
+}
+
 at::Tensor linear(const Linear& layer, const at::Tensor& x, LinearSaved& saved,
                   std::optional<std::uint64_t> seed) {
   at::Tensor y = product(x, layer.matrix(x.scalar_type()).t());
@@ -67,7 +67,7 @@ at::Tensor linear(const Linear& layer, const at::Tensor& x, LinearSaved& saved,
   if (seed && layer.adapter->dropout > 0) {
     saved.dropped = at::empty(x.sizes(), x.options().dtype(at::kBool));
     saved.dropped.bernoulli_(layer.adapter->dropout, at::detail::createCPUGenerator(*seed));
-    add_adapter(*layer.adapter, drop(*layer.adapter, x, saved.dropped), y, saved);
+    add_adapter(*layer.adapter, drop_input(*layer.adapter, x, saved.dropped), y, saved);
   } else {
     add_adapter(*layer.adapter, x, y, saved);
   }

@@ -35,10 +35,13 @@ struct Linear {
   Parameter* weight = nullptr;  // [out, in]; null where a layer has no such projection
   Parameter* bias = nullptr;    // [out], or null
   std::optional<Adapter> adapter;
+  bool shares_adapter = false;   // With other projections (shared_adapter.h), in place of its own.
   bool stored_by_input = false;  // weight is [in, out].
 
   bool exists() const { return weight != nullptr; }
-  bool trains() const { return exists() && (weight->trainable || adapter.has_value()); }
+  bool trains() const {
+    return exists() && (weight->trainable || adapter.has_value() || shares_adapter);
+  }
   // [out, in] of either: a view; of a quantised one allocated, in this dtype.
   at::Tensor matrix(at::ScalarType dtype) const;
 };
@@ -47,6 +50,9 @@ struct LinearSaved {
   at::Tensor reduced;  // x · Aᵀ [N, rank]
   at::Tensor dropped;  // [N, in] bool, true where dropout zeroed x
 };
+
+// x without what `dropped` names, the rest made larger. Allocates it (workspace) [N, in].
+at::Tensor drop_input(const Adapter& adapter, const at::Tensor& x, const at::Tensor& dropped);
 
 // `seed` decides the dropout mask: the same seed gives the same mask again; without one nothing is
 // dropped.
