@@ -1,23 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // The planner's description of a step (estimate/headroom_engine.cpp) against what the trainer
 // really allocates. Where one of the two changes, this test says so.
-#include <ATen/ATen.h>
-#include <gtest/gtest.h>
+#include "trainer/testing/prediction.h"
 
-#include <deque>
+#include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "allocator/models/make_policy.h"
 #include "estimate/headroom_engine.h"
-#include "estimate/step.h"
-#include "trainer/optimizer_settings.h"
-#include "trainer/testing/plain_memory.h"
-#include "trainer/testing/tiny_models.h"
-#include "trainer/torch_memory.h"
 
 namespace headroom::trainer {
 namespace {
 
-using namespace testing;
+using estimate::Attention;
+using estimate::Checkpointing;
+using estimate::DType;
+using estimate::Job;
+using estimate::Loss;
+using estimate::MethodKind;
+using estimate::OptimizerKind;
+using testing::base_job;
+using testing::expect_agreement;
+using testing::measure;
+using testing::predict;
+using testing::small_config;
 
 TEST(Prediction, full_fine_tuning_with_every_kernel) {
   for (const auto attention : {Attention::efficient, Attention::math}) {
