@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/document.h"
+#include "estimate/automatic.h"
 #include "knowledge/models.h"
 #include "machine/standard_input.h"
 #include "machine/user_files.h"
@@ -186,6 +187,8 @@ Result<LoadedJob> load_job(JobFile file, const JobFlags& flags) {
   Document& document = file.document;
   apply(flags, document);
   HEADROOM_CHECK(refuse_other_program(file));
+  estimate::Automatic automatic;
+  if (file.engine() == "headroom") automatic = estimate::take_automatic(document.value);
   auto job = estimate::parse_job(document);
   if (!job) return place_error(std::move(job).error(), flags, file.name);
   const std::string folder = flags.flags.contains("model.config") ? "." : file.folder();
@@ -196,7 +199,16 @@ Result<LoadedJob> load_job(JobFile file, const JobFlags& flags) {
   if (file.is_model) notes.push_back(default_job_note(*job, loaded->model.graph != nullptr));
   if (const std::string note = default_note(flags, *job); file.path.empty() && !note.empty())
     notes.push_back(note);
-  return LoadedJob{*std::move(job), std::move(loaded->model), std::move(loaded->config), folder};
+  LoadedJob made{*std::move(job), std::move(loaded->model), std::move(loaded->config), folder};
+  if (!automatic.any()) return made;
+  HEADROOM_TRY(const estimate::Device device, estimate::find_device(made.job));
+  auto choice = estimate::choose_settings(document, automatic, made.model, device);
+  if (!choice) return place_error(std::move(choice).error(), flags, file.name);
+  made.job = choice->open;
+  made.automatic = estimate::to_json(*choice);
+  made.chosen = estimate::to_line(*choice);
+  made.model.notes.push_back(made.chosen);
+  return made;
 }
 
 }  // namespace headroom::run

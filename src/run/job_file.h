@@ -37,12 +37,18 @@ struct LoadedJob {
   estimate::Architecture model;
   Json config;         // What `model` was read from, with every key; null of an ONNX file.
   std::string folder;  // Of the job file: what the job's relative paths start from. "." for stdin.
+  // Where settings of the trainer's job were "auto": what was chosen and what was not
+  // (estimate/automatic.h). `job` has the choice; its checkpointing and its batch may still be
+  // open, and the plan chooses them likewise.
+  Json automatic = {};
+  std::string chosen = {};  // The same in a line.
 };
 
 // `path` is a file, or "-" for standard input; empty where `flags` are all of the job. model.config
 // may be a folder, a config.json or a weight file (model_files.h), relative to the job's folder, or
 // to the current one where a flag names it. A model's folder or weight file in place of a job is
-// planned as inference, and the model's notes say so. Fails on a job for a program that is only
+// planned as inference, and the model's notes say so. Settings of a job for headroom's own trainer
+// that are "auto" are chosen for its capacity. Fails on a job for a program that is only
 // planned (llama.cpp, ollama, vLLM, diffusers).
 Result<LoadedJob> load_job(const std::string& path, const JobFlags& flags = {});
 Result<LoadedJob> load_job(JobFile file, const JobFlags& flags = {});

@@ -186,6 +186,8 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
   HEADROOM_TRY(request.settings, make_settings(loaded));
   if (stages > 1) request.settings.model.part = plan.stages.at(request.place.rank).part;
   request.predicted = report::to_json(plan);
+  request.automatic = loaded.automatic;
+  request.chosen = loaded.chosen;
   request.trace_path = arguments.trace;
   request.base_folder = arguments.base;
   request.allowed_changes = arguments.allowed_changes;
@@ -251,6 +253,7 @@ int run_job(const Arguments& arguments, machine::Printer& printer) {
   if (!request) return fail(printer, request.error(), exit_usage);
   const bool leads = request->place.rank == 0 && !request->place.comes_back;
   ConsoleObserver observer(printer, arguments.quiet, leads);
+  if (!request->chosen.empty()) observer.on_note(request->chosen);
   const auto outcome = train(*request, observer);
   observer.close_line();
   const bool is_beside = outcome ? !outcome->leads : !leads;

@@ -134,7 +134,9 @@ class Run {
     settings["data_samples"] = samples_.training.size();
     settings["data_tokens"] = samples_.training.count_tokens();
     report_evaluation();
-    return make_report(totals_, memory_.measured(), request_.predicted, settings);
+    Json report = make_report(totals_, memory_.measured(), request_.predicted, settings);
+    if (!request_.automatic.is_null()) report["automatic"] = request_.automatic;
+    return report;
   }
 
  private:

@@ -27,6 +27,9 @@ struct TrainRequest {
   Json base_model;       // For adapter_config.json: the base model's folder or name, or null.
   RankPlace place = {};  // Which rank of the job this process is.
   std::string base_folder = {};  // Where to write the base as it is quantised; empty: nowhere.
+  // What was "auto", for the report and in a line; null and empty: nothing was.
+  Json automatic = {};
+  std::string chosen = {};
 };
 
 struct TrainOutcome {
