@@ -76,6 +76,7 @@ struct Job {
     bool freeze_vision_tower = false;
     bool freeze_projector = false;
     bool freeze_language_model = false;
+    bool freeze_feature_encoder = false;  // The convolutions of a model that hears samples.
   } method;
 
   struct Compute {

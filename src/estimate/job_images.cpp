@@ -20,6 +20,7 @@ void read_frozen(TableReader& table, Job::Method& method) {
   table.read("freeze_vision_tower", method.freeze_vision_tower);
   table.read("freeze_multi_modal_projector", method.freeze_projector);
   table.read("freeze_language_model", method.freeze_language_model);
+  table.read("freeze_feature_encoder", method.freeze_feature_encoder);
   if (method.freeze_vision_tower && method.freeze_projector && method.freeze_language_model)
     table.fail("freeze_language_model", Errc::invalid,
                "expected a part that is trained, found all of them frozen",

@@ -32,6 +32,7 @@ Json method_of(const Job::Method& method) {
   if (method.kind != MethodKind::inference && method.freeze_projector != adapts)
     json["freeze_multi_modal_projector"] = method.freeze_projector;
   if (method.freeze_language_model) json["freeze_language_model"] = true;
+  if (method.freeze_feature_encoder) json["freeze_feature_encoder"] = true;
   if (!plain_type(method.base)) json["group_size"] = method.group_size;
   return json;
 }

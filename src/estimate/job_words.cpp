@@ -20,9 +20,11 @@ const std::vector<ModuleWords>& modules() {
   using enum Target;
   // "dense" and "c_proj" are left out: they are two different modules of one layer.
   static const std::vector<ModuleWords> all = {
-      {{q}, {"q", "q_proj", "query", "q_lin"}},
-      {{k}, {"k", "k_proj", "key", "k_lin"}},
-      {{v}, {"v", "v_proj", "value", "v_lin"}},
+      // Of latent attention q is both matrices, k the one that narrows keys and values, v the one
+      // that widens them. Of Mamba's mixer q goes in, k makes the parts of the scan, o goes out.
+      {{q}, {"q", "q_proj", "query", "q_lin", "q_a_proj", "q_b_proj", "in_proj"}},
+      {{k}, {"k", "k_proj", "key", "k_lin", "kv_a_proj_with_mqa", "x_proj"}},
+      {{v}, {"v", "v_proj", "value", "v_lin", "kv_b_proj"}},
       {{o}, {"o", "o_proj", "out_proj", "out_lin"}},
       {{gate}, {"gate", "gate_proj", "wi_0"}},
       {{up}, {"up", "up_proj", "wi_1", "wi", "fc1", "c_fc", "lin1", "dense_h_to_4h"}},

@@ -36,11 +36,11 @@ KeyGradients per_query_head(Tape& tape, const Meta& query, const Meta& key) {
 // What the efficient kernel's backward adds up in, in bytes (mem_eff_attention/kernel_backward.h):
 // tiles of dq, each with a lock of 16 bytes; for heads of more than 128 halves also dk and dv of
 // the blocks of keys that are split over the device.
-std::uint64_t efficient_workspace(const Meta& query, const Meta& key) {
+std::uint64_t efficient_workspace(const Meta& query, const Meta& key, const Meta& value) {
   constexpr std::uint64_t lock = 16, parallel = 200;
   const bool half = query.element != Element::fp32;
   const std::uint64_t heads = query.shape[0] * query.shape[1];
-  const std::uint64_t width = query.shape[3];
+  const std::uint64_t width = std::max(query.shape[3], value.shape[3]);
   const std::uint64_t block_q = half && width > 64 ? 128 : 64;
   const std::uint64_t block_k = width <= 64 || (half && width > 128) ? 64 : 128;
   const std::uint64_t tiles = divide_up(query.shape[2], block_q) * divide_up(width, block_k);
@@ -82,21 +82,24 @@ Tensor efficient_attention(Tape& tape, const Tensor& q, const Tensor& k, const T
   constexpr std::uint64_t row_tile = 32;
   const Meta query = q.meta();
   const Meta key = k.meta();
-  const Tensor out = tape.empty("attention", query);
+  const Meta value = v.meta();
+  Meta mixed = query;
+  mixed.shape[3] = value.shape[3];
+  const Tensor out = tape.empty("attention", mixed);
   const Tensor log_sum_exp = tape.empty("attention.logsumexp", query_rows(query, row_tile));
   Tensors saved = {q, k, v, out, log_sum_exp};
   if (mask.defined()) saved.push_back(mask);
   return tape.connect(out, {q, k, v}, saved, [=](Tape& t, const Tensor&, const Node&) -> Tensors {
     Tensor dq = t.empty("q.grad", query);
     Tensor dk = t.empty("k.grad", key);
-    Tensor dv = t.empty("v.grad", key);
+    Tensor dv = t.empty("v.grad", value);
     const KeyGradients heads = per_query_head(t, query, key);
     Tensor product;  // Halves are multiplied by their gradient in the kernel.
-    if (query.element == Element::fp32) product = t.empty("attention.times_grad", query);
+    if (query.element == Element::fp32) product = t.empty("attention.times_grad", mixed);
     const Tensor row_sums = t.empty("attention.delta", query_rows(query, 1));
     product = {};
-    const Tensor workspace =
-        t.empty("attention.accumulators", {{efficient_workspace(query, key)}, Element::uint8});
+    const Tensor workspace = t.empty("attention.accumulators",
+                                     {{efficient_workspace(query, key, value)}, Element::uint8});
     return {dq, dk, dv};
   });
 }

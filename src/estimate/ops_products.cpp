@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The products: linear, matmul, embedding and the loss.
 #include <algorithm>
+#include <utility>
 
 #include "estimate/ops.h"
 
@@ -24,19 +25,22 @@ Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::opti
   output.shape.back() = weight.shape.front();
   Tensors inputs = {x, weight};
   if (bias) inputs.push_back(*bias);
+  const bool later = bias && bias->viewed;  // Its own node sums the rows.
   Tensors saved;
   if (weight.requires_grad()) saved.push_back(x);
   if (x.requires_grad()) saved.push_back(weight);
   const Tensor y = tape.empty(name, output);
   tape.multiply(bias.has_value());
-  return tape.connect(y, inputs, saved, [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
+  return tape.connect(y, inputs, saved, [=](Tape& t, Tensor grad, const Node& node) -> Tensors {
     Tensors grads(node.inputs.size());
     if (node.wants(0)) grads[0] = product(t, name + ".input_grad", input);
     if (node.wants(1)) grads[1] = product(t, name + ".weight_grad", matrix);
     // Rows are flattened before the product and the weight is transposed for it (linear.cpp).
     grads[0].viewed = input.shape.size() > 2;
     grads[1].viewed = true;
-    if (grads.size() > 2 && node.wants(2)) {
+    if (grads.size() > 2 && node.wants(2) && later) {
+      grads[2] = std::move(grad);
+    } else if (grads.size() > 2 && node.wants(2)) {
       const std::uint64_t columns = output.shape.back();
       grads[2] = t.empty(name + ".bias_grad", {{columns}, output.element});
       t.sum_rows(output.elements() / std::max<std::uint64_t>(1, columns), columns);

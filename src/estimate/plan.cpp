@@ -12,13 +12,13 @@
 #include "base/bytes.h"
 #include "base/require.h"
 #include "estimate/models/parameters.h"
+#include "estimate/plan_notes.h"
 #include "estimate/search.h"
 #include "estimate/setting_estimate.h"
 #include "estimate/steady_reserved.h"
 #include "estimate/step.h"
 #include "estimate/transformers/engine.h"
 #include "estimate/transformers/image_size.h"
-#include "estimate/transformers/version.h"
 #include "knowledge/cards.h"
 
 namespace headroom::estimate {
@@ -72,7 +72,16 @@ Result<Replays> run(const Job& job, const Architecture& model, const Device& dev
 
 // Of the parts that the job does not train, where the model has such.
 std::uint64_t frozen_parameters(const Architecture& model, const Job::Method& method) {
-  if (!model.projector || method.kind != MethodKind::full) return 0;
+  if (method.kind != MethodKind::full) return 0;
+  if (!model.projector) {
+    std::uint64_t frozen = 0;
+    for (const Stack& stack : model.stacks) {
+      if (stack.positions == Positions::sinusoidal) frozen += stack.position_rows * stack.hidden;
+      if (stack.input.waveform && method.freeze_feature_encoder)
+        frozen += convolution_parameters(*stack.input.waveform);
+    }
+    return frozen;
+  }
   const std::uint64_t tower = parameter_count(model.stacks.front());
   const std::uint64_t projector = parameter_count(*model.projector);
   const std::uint64_t language = parameter_count(model) - tower - projector;
@@ -152,62 +161,6 @@ Error too_large(const TensorRecord& tensor) {
           fmt::format("expected a job of at most {}, found {}",
                       to_string(Bytes{allocator::unlimited_capacity_bytes}), found),
           "lower batch.micro or batch.sequence, or correct the model's shape"};
-}
-
-// Settings that do not do what they seem to ask for.
-void note_kernels(const Job& given, const Architecture& model, const Device& device, Plan& plan) {
-  const auto note = [&plan](std::string text) { plan.notes.push_back(std::move(text)); };
-  if (given.compute.attention && !has_kernel(device, *given.compute.attention)) {
-    note(
-        fmt::format("compute.attention = \"{}\": this device has no such kernel; PyTorch would "
-                    "take \"{}\", which needs more.",
-                    to_string(*given.compute.attention), to_string(device.attention)));
-  } else if (given.compute.attention && *given.compute.attention != *plan.job.compute.attention) {
-    note(fmt::format("compute.attention = \"{}\": it has no kernel for {}; \"{}\" is planned.",
-                     to_string(*given.compute.attention), to_string(given.compute.dtype),
-                     to_string(*plan.job.compute.attention)));
-  }
-  if (!model.stacks.empty() && as_run(model, plan.job).main().attention.soft_cap &&
-      *plan.job.compute.attention != Attention::eager)
-    note(
-        "Its attention scores are capped, which fused kernels do not do: attention is planned as "
-        "eager.");
-  if (given.compute.autocast && given.method.kind == MethodKind::full &&
-      given.method.base == format_of(given.compute.dtype))
-    note(
-        fmt::format("compute.autocast: the weights are {} already; mixed precision with full "
-                    "weights is base = \"fp32\".",
-                    to_string(given.compute.dtype)));
-}
-
-// What is not known of a job with images, and where a model sees none.
-void note_images(const Job& job, const Architecture& model, Plan& plan) {
-  if (!model.projector) return;
-  if (job.batch.images_per_sample == 0)
-    plan.notes.emplace_back(
-        "batch.images_per_sample is not given: no image is counted, but the weights that would see "
-        "it are.");
-  else if (transformers::parse_version(job.engine.transformers) < transformers::Version{5, 0})
-    plan.notes.emplace_back(
-        "Images are planned as transformers 5 looks at them; what an older one takes for them is "
-        "unproven.");
-}
-
-// Of a model_type that is not known: how far off the answer may be. Four families with a Llama's
-// keys, measured before their own rules were written, kept 16 to 36 % more for the backward pass
-// than a Llama would, for their norms; the widths of a range beyond that are a margin.
-void note_unproven(const Architecture& model, Plan& plan) {
-  if (!model.guessed) return;
-  constexpr double fewer = 0.2, more = 0.6;
-  const auto kept = static_cast<double>(plan.components[allocator::Component::activations]);
-  const auto peak = static_cast<double>(plan.allocated_bytes);
-  const auto bytes = [](double value) {
-    return to_string(Bytes{static_cast<std::uint64_t>(value)});
-  };
-  plan.notes.push_back(fmt::format(
-      "Unproven: what the layers of model_type \"{}\" keep was not compared with PyTorch. If they "
-      "keep as much as others with a Llama's keys, the peak is between {} and {}.",
-      model.family, bytes(peak - fewer * kept), bytes(peak + more * kept)));
 }
 
 // Where a search was asked for and is not made.
@@ -350,9 +303,7 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
   plan.notes = model.notes;
   plan.notes.insert(plan.notes.end(), device.notes.begin(), device.notes.end());
   note_choices(given, device, plan);
-  note_kernels(given, model, device, plan);
-  note_images(job, model, plan);
-  note_unproven(model, plan);
+  note_model(given, job, model, device, plan);
   const bool too_long = replays.recording.tensors.size() > searched_tensors_max;
   note_no_search(asked, device, too_long, plan);
   if (!too_long) HEADROOM_CHECK(note_smaller_batch(job, model, device, plan));

@@ -112,14 +112,20 @@ void read_group(TableReader& table, std::vector<KnownModel>& models) {
   table.refuse_unknown();
 }
 
-// At most three, the nearest first; none that has nothing to do with it.
+// At most three, the nearest first; none that has nothing to do with it. A name that begins or goes
+// on with the whole word ("mistral") is nearer than one that is only written alike.
 std::vector<std::string> nearest_names(std::string_view name,
                                        const std::vector<KnownModel>& models) {
   const std::string wanted = plain(name, {.variants = false});
+  constexpr std::size_t word_min = 3;
   std::vector<std::pair<std::size_t, std::string>> ranked;
   for (const KnownModel& model : models) {
-    const std::size_t distance = edit_distance(wanted, plain(model.name, {.variants = false}));
-    if (distance <= std::max<std::size_t>(2, wanted.size() * 3 / 5)) {
+    const std::string known = plain(model.name, {.variants = false});
+    const std::size_t distance = edit_distance(wanted, known);
+    const std::size_t at = known.find(wanted);
+    if (wanted.size() >= word_min && at != std::string::npos) {
+      ranked.emplace_back(at == 0 ? 0 : 1, model.name);
+    } else if (distance <= std::max<std::size_t>(2, wanted.size() * 3 / 5)) {
       ranked.emplace_back(distance, model.name);
     }
   }

@@ -46,6 +46,13 @@ TEST(Models, what_is_null_in_config_json_is_null_here) {
   EXPECT_EQ(find_model("gemma-3-12b-it")->config.at("text_config").at("hidden_size"), 3840);
 }
 
+// "mistral" is no model, but the beginning of two names.
+TEST(Models, a_word_of_a_name_names_those_that_have_it) {
+  const std::string complaint = found_by("mistral");
+  EXPECT_THAT(complaint, HasSubstr("\"mistralai/Mistral-7B-v0.1\""));
+  EXPECT_THAT(complaint, HasSubstr("\"mistralai/Mistral-7B-v0.3\""));
+}
+
 TEST(Models, an_unknown_name_is_refused_with_at_most_three_near_ones) {
   const auto model = find_model("mistralai/Mistral-8B");
   ASSERT_FALSE(model);

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "estimate/models/checkpoint.h"
+#include "estimate/models/config_parts.h"
 #include "estimate/models/families.h"
 #include "estimate/models/parameters.h"
 #include "knowledge/models.h"
@@ -20,7 +21,7 @@ struct Family {
   void (*parse)(ConfigReader& config, Architecture& out);
 };
 
-constexpr std::array<Family, 70> families{{
+constexpr std::array<Family, 86> families{{
     {"llama", parse_llama},
     {"mistral", parse_mistral},
     {"mixtral", parse_mixtral},
@@ -37,6 +38,12 @@ constexpr std::array<Family, 70> families{{
     {"qwen3_moe", parse_qwen3_moe},
     {"qwen3_vl_moe_text", parse_qwen3_moe},
     {"olmoe", parse_olmoe},
+    {"deepseek_v2", parse_deepseek_v2},
+    {"deepseek_v3", parse_deepseek_v3},
+    {"gpt_oss", parse_gpt_oss},
+    {"granitemoe", parse_granite_moe},
+    {"granitemoeshared", parse_granite_moe_shared},
+    {"phimoe", parse_phimoe},
     {"gemma", parse_gemma},
     {"gemma2", parse_gemma2},
     {"gemma3", parse_gemma3},
@@ -63,6 +70,8 @@ constexpr std::array<Family, 70> families{{
     {"olmo3", parse_olmo3},
     {"seed_oss", parse_seed_oss},
     {"smollm3", parse_smollm3},
+    {"mamba", parse_mamba},
+    {"falcon_mamba", parse_falcon_mamba},
     {"gpt2", parse_gpt2},
     {"gpt_bigcode", parse_gpt_bigcode},
     {"gptj", parse_gptj},
@@ -77,7 +86,10 @@ constexpr std::array<Family, 70> families{{
     {"mt5", parse_t5},
     {"bart", parse_bart},
     {"mbart", parse_bart},
+    {"pegasus", parse_pegasus},
     {"whisper", parse_whisper},
+    {"wav2vec2", parse_wav2vec2},
+    {"hubert", parse_hubert},
     {"bert", parse_bert},
     {"roberta", parse_roberta},
     {"xlm-roberta", parse_roberta},
@@ -87,6 +99,11 @@ constexpr std::array<Family, 70> families{{
     {"distilbert", parse_distilbert},
     {"modernbert", parse_modernbert},
     {"vit", parse_vit},
+    {"deit", parse_deit},
+    {"dinov2", parse_dinov2},
+    {"dinov2_with_registers", parse_dinov2_with_registers},
+    {"siglip", parse_siglip},
+    {"siglip_vision_model", parse_siglip_vision},
     {"clip", parse_clip},
     {"clip_text_model", parse_clip_text},
     {"clip_vision_model", parse_clip_vision},
@@ -149,7 +166,9 @@ class ArchitectureParser {
     const Family* family = choose(layers);
     if (findings_.problem) return *findings_.problem;
     out_.family = config_.text_or({"model_type"}, "transformer");
+    refuse_layer_types(layers);
     family->parse(layers, out_);
+    refuse_uneven_widths(layers, out_, std::string(family->model_type));
     if (layers.is_inner()) {  // What stands outside is of the whole model.
       read_storage(layers, out_);
       out_.head.tied = config_.flag_or({"tie_word_embeddings"}, out_.head.tied);

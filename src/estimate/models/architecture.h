@@ -18,7 +18,10 @@
 
 namespace headroom::estimate {
 
+struct LatentAttention;  // models/latent_attention.h
 struct OnnxModel;
+struct StateSpace;  // models/state_space.h
+struct Waveform;    // models/waveform.h
 struct WeightFile;
 
 enum class NormKind : std::uint8_t {
@@ -109,6 +112,16 @@ struct AttentionShape {
   bool relative = false;     // Of T5, whose scores are given positions and are not scaled.
   bool soft_cap = false;     // Scores go through tanh (Gemma 2): no fused kernel then.
   double rotary_part = 1.0;  // Of head_dim (Phi, NeoX, Phi-4-mini).
+  // A number for each head stands beside its scores (gpt-oss). Nothing is widened for the softmax,
+  // and there is no sdpa.
+  bool sinks = false;
+  bool half_angles = false;  // Angles are of half a head, whose halves are turned one by one.
+  // Positions are in fp32, and so are the scores that they are added to; the masked ones have a
+  // name until the attention ends (MPT).
+  bool wide_positions = false;
+  // Keys and values come from a row that is narrower than they are (DeepSeek); head_dim is then of
+  // q and k. Null: from the hidden states.
+  std::shared_ptr<const LatentAttention> latent;
 
   bool grouped() const { return kv_heads != heads; }
   std::uint64_t query_size() const { return heads * head_dim; }
@@ -125,13 +138,29 @@ struct MlpShape {
   Activation activation = Activation::silu;
 };
 
+// How tokens are sent to experts: what is made of the router's product.
+enum class Routing : std::uint8_t {
+  softmax,               // In fp32, over all; the best are taken, in the hidden states' type.
+  kept_softmax,          // The same, left in fp32 since transformers 5 (Mixtral).
+  wide_softmax,          // The product itself is in fp32, and so are the shares (DeepSeek-V2).
+  wide_sigmoid,          // The same, groups of experts chosen first (DeepSeek-V3).
+  softmax_of_best,       // Of the best ones' logits, in their type (gpt-oss).
+  wide_softmax_of_best,  // Of theirs in fp32 (GraniteMoE).
+  sparse_mixer,          // Two experts, one after the other, with a gradient of its own (PhiMoE).
+};
+
 // A mixture of experts in place of the MLP.
 struct Experts {
   std::uint64_t count = 0;
   std::uint64_t per_token = 0;
   std::uint64_t intermediate = 0;         // Of one expert.
-  std::uint64_t shared_intermediate = 0;  // Of the shared one with its gate (Qwen2-MoE); 0: none.
-  std::vector<bool> layers = {};          // Which layers have them; empty: all.
+  std::uint64_t shared_intermediate = 0;  // Of the one that every token passes; 0: none.
+  bool shared_gate = true;                // It has a gate of one row (Qwen2-MoE).
+  bool shared_fused = false;              // Its gate and up are one matrix (GraniteMoE).
+  Routing routing = Routing::softmax;
+  bool bias = false;     // Of the router and of each expert's matrices (gpt-oss).
+  bool clamped = false;  // gpt-oss's gate: both halves are clamped, times a sigmoid, plus 1.
+  std::vector<bool> layers = {};  // Which layers have them; empty: all.
 
   bool in_layer(std::uint64_t layer) const { return layers.empty() || layers[layer]; }
 };
@@ -139,10 +168,11 @@ struct Experts {
 // What a stack is fed with.
 struct Input {
   enum class Kind : std::uint8_t {
-    tokens,   // ids → rows of an embedding
-    patches,  // an image → a convolution of patch × patch (ViT, CLIP, SigLIP)
-    audio,    // mel frames → two convolutions, the second halves the length (Whisper)
-    numbers,  // `features` numbers a step → a Linear (time series)
+    tokens,    // ids → rows of an embedding
+    patches,   // an image → a convolution of patch × patch (ViT, CLIP, SigLIP)
+    audio,     // mel frames → two convolutions, the second halves the length (Whisper)
+    numbers,   // `features` numbers a step → a Linear (time series)
+    waveform,  // samples of sound → convolutions (wav2vec 2.0, HuBERT)
   };
   Kind kind = Kind::tokens;
   // Of an embedding row. Where it is not hidden (OPT's word_embed_proj_dim), a Linear without bias
@@ -156,6 +186,11 @@ struct Input {
   std::uint64_t patch_size = 0;  // Pixels.
   std::uint64_t channels = 0;
   bool class_token = false;
+  // Trained rows beside it: DeiT's for distillation, DINOv2's registers, which come in behind the
+  // positions and have none.
+  std::uint64_t extra_tokens = 0;
+  bool extra_have_positions = false;
+  bool mask_token = false;  // A trained row that training for a task does not use.
   bool patch_bias = true;
   // Of images of any size (Qwen2-VL): a patch's frames, the side of the squares of patches that
   // become one token, and whether patches are brought into the order of windows. 0: of one size.
@@ -175,7 +210,8 @@ struct Input {
   bool positions_by_sample = false;  // Rows of the table for each sample, held as well (OPT).
   bool own_type = false;             // Pixels come in fp32 and are cast to the weights' type.
   std::uint64_t mel_bins = 0;
-  std::uint64_t features = 0;  // Of Kind::numbers.
+  std::uint64_t features = 0;                // Of Kind::numbers.
+  std::shared_ptr<const Waveform> waveform;  // Of Kind::waveform.
 
   std::uint64_t patches() const {
     return patch_size == 0 ? 0 : (image_size / patch_size) * (image_size / patch_size);
@@ -224,7 +260,10 @@ struct Stack {
   Norm norm;
   NormPlacement placement = NormPlacement::before;
   bool first_norm_skipped = false;  // The first layer has none of the first of its norms.
-  bool residual_scaled = false;     // What is added is first multiplied by a number (Granite).
+  bool residual_scaled = false;     // What is added is first multiplied by a number (Granite),
+  bool layer_scale = false;         // or by a trained row (DINOv2).
+  double drop_path = 0;             // Probability that a sample's half is dropped whole (DINOv2).
+  std::shared_ptr<const StateSpace> state_space;  // In place of both halves (Mamba).
   bool final_norm = true;
   bool final_norm_of_class = false;  // Of the class token's row alone (CLIP's tower in LLaVA).
   // Of a tower: the layers whose result is what the projector is given; 0: of all and the norm.
@@ -269,9 +308,19 @@ struct Head {
   bool bias = false;
   std::uint64_t width = 0;  // Of projection and numbers; of the classifier behind a pooler, if any.
   bool per_sample = false;  // numbers: of one position of each sample, not of all.
-  bool soft_cap = false;    // Logits go through tanh (Gemma 2).
-  bool scaled = false;      // Logits times a number (Granite).
-  bool offset = false;      // A buffer of the vocabulary's size is added to the logits (BART).
+  // What per_sample takes from the last layer's rows.
+  enum class Pooling : std::uint8_t {
+    one,             // a row
+    mean,            // the mean of all (SigLIP, wav2vec 2.0)
+    first_and_mean,  // the first row beside the mean of the others, twice as wide (DINOv2)
+  };
+  Pooling pooling = Pooling::one;
+  std::uint64_t inner = 0;         // numbers: a Linear to so many stands in front (wav2vec 2.0).
+  bool connectionist = false;      // numbers: the loss is CTC, in fp32.
+  bool attention_pooling = false;  // A tower's head that nothing is made of (SigLIP).
+  bool soft_cap = false;           // Logits go through tanh (Gemma 2).
+  bool scaled = false;             // Logits times a number (Granite).
+  bool offset = false;        // A buffer of the vocabulary's size is added to the logits (BART).
   bool input_scaled = false;  // The hidden states before it times a number (T5 where it is tied).
   // Whose loss is a bare cross_entropy: in the logits' own type, and no row is shifted away
   // (T5, BART, Whisper, masked words, a model of one's own); decoders' is ForCausalLMLoss.

@@ -139,7 +139,7 @@ TEST(Architecture, llava_takes_a_layer_of_its_tower_without_the_class_token) {
   config["vision_feature_layer"] = 9;
   EXPECT_THAT(complaint(config), HasSubstr("expected one of 6 layers, found 9"));
   config["vision_feature_layer"] = -2;
-  config["text_config"]["model_type"] = "mamba";
+  config["text_config"]["model_type"] = "rwkv";
   EXPECT_THAT(complaint(config), HasSubstr("text_config.model_type"));
 }
 
@@ -270,7 +270,7 @@ TEST(Architecture, an_unknown_type_that_is_no_llama_is_refused_with_the_families
   const std::string experts = complaint(small("newcomer", R"({"n_routed_experts": 64})"));
   EXPECT_THAT(experts, HasSubstr("n_routed_experts"));
   EXPECT_THAT(experts, HasSubstr("llama, mistral"));
-  EXPECT_THAT(complaint(parsed(R"({"model_type": "mamba", "hidden_size": 64})")),
+  EXPECT_THAT(complaint(parsed(R"({"model_type": "rwkv", "hidden_size": 64})")),
               HasSubstr("whisper"));
   EXPECT_THAT(complaint(parsed("{}")), HasSubstr("model_type"));
   EXPECT_THAT(complaint(parsed("[1]")), HasSubstr("an array"));

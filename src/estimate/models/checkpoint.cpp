@@ -64,8 +64,13 @@ void keep_the_tower(Architecture& out) {
 // A Linear on the hidden states; BERT's classifier of samples stands on the pooler.
 void put_classifier(Architecture& out, std::uint64_t labels, bool per_sample) {
   const bool decoder = out.main().role == Stack::Role::decoder;
-  const bool pooled = per_sample && out.main().role == Stack::Role::encoder;
+  const bool pooled = per_sample && out.main().role == Stack::Role::encoder &&
+                      out.main().input.kind != Input::Kind::waveform;
+  const Head before = out.head;
   out.head = {};
+  out.head.pooling = before.pooling;
+  out.head.inner = before.inner;
+  out.head.attention_pooling = before.attention_pooling;
   out.head.kind = pooled ? Head::Kind::pooler : Head::Kind::numbers;
   out.head.width = labels;
   out.head.bias = !decoder || !per_sample;
@@ -126,6 +131,11 @@ void read_task(ConfigReader& config, Architecture& out) {
     const bool per_sample =
         !ends_with_any(name, {"ForTokenClassification", "ForQuestionAnswering"});
     put_classifier(out, name.ends_with("ForQuestionAnswering") ? 2 : labels_of(config), per_sample);
+  } else if (name.ends_with("ForCTC") && out.main().input.kind == Input::Kind::waveform) {
+    out.head = {};
+    out.head.kind = Head::Kind::numbers;
+    out.head.width = config.size_or({"vocab_size"}, vocabularies, 32);
+    out.head.bias = out.head.connectionist = true;
   } else if (name.ends_with("ForMaskedLM") && out.main().role == Stack::Role::encoder) {
     const bool tied = config.flag_or({"tie_word_embeddings"}, true);
     const bool transform_bias = out.head.transform_bias;

@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
+
 namespace headroom::estimate {
 
 AttentionShape read_heads(ConfigReader& config, std::uint64_t hidden, const HeadNames& names,
@@ -93,6 +97,64 @@ void read_windows(ConfigReader& config, Stack& stack, std::optional<std::uint64_
     for (std::uint64_t layer = 0; layer < stack.layers; ++layer) {
       stack.windows.push_back(in_layer(layer) ? window : 0);
     }
+  }
+}
+
+void refuse_layer_types(ConfigReader& config) {
+  const Json* given = config.find({"layer_types"});
+  if (given == nullptr) return;
+  for (const std::string& type : config.texts("layer_types")) {
+    if (type == "sliding_attention" || type == "full_attention") continue;
+    config.fail_with("layer_types",
+                     fmt::format("expected sliding_attention or full_attention for each layer (no "
+                                 "other kind is planned), found {}",
+                                 shown(type)),
+                     Errc::unsupported);
+    return;
+  }
+}
+
+void refuse_uneven_widths(ConfigReader& config, const Architecture& model,
+                          const std::string& family) {
+  // By what transformers 5.23 says of hidden_size = 770 with 12 heads.
+  static constexpr std::array<std::string_view, 27> refusing{"llama",
+                                                             "gemma2",
+                                                             "gemma3_text",
+                                                             "arcee",
+                                                             "stablelm",
+                                                             "gpt2",
+                                                             "gpt_bigcode",
+                                                             "gptj",
+                                                             "gpt_neox",
+                                                             "falcon",
+                                                             "bloom",
+                                                             "opt",
+                                                             "bart",
+                                                             "mbart",
+                                                             "pegasus",
+                                                             "whisper",
+                                                             "bert",
+                                                             "roberta",
+                                                             "xlm-roberta",
+                                                             "camembert",
+                                                             "ernie",
+                                                             "distilbert",
+                                                             "modernbert",
+                                                             "clip_text_model",
+                                                             "clip_vision_model",
+                                                             "deepseek_v2",
+                                                             "siglip_vision_model"};
+  const bool refused =
+      std::find(refusing.begin(), refusing.end(), std::string_view(family)) != refusing.end();
+  if (!refused || config.failed()) return;
+  for (const Stack& stack : model.stacks) {
+    const std::uint64_t heads = stack.attention.heads;
+    if (heads == 0 || stack.hidden % heads == 0) continue;
+    config.fail_with("hidden_size",
+                     fmt::format("expected a multiple of the {} attention heads, without which "
+                                 "transformers makes no {}, found {}",
+                                 heads, family, stack.hidden));
+    return;
   }
 }
 

@@ -37,6 +37,12 @@ void read_rotary(ConfigReader& config, Stack& stack, double part = 1.0);
 void read_windows(ConfigReader& config, Stack& stack, std::optional<std::uint64_t> absent,
                   const std::function<bool(std::uint64_t layer)>& in_layer);
 
+// What a class of transformers refuses: layer_types of kinds that its layers are not, and widths
+// that heads do not divide. `family` is the model_type.
+void refuse_layer_types(ConfigReader& config);
+void refuse_uneven_widths(ConfigReader& config, const Architecture& model,
+                          const std::string& family);
+
 // LayerNorm with weight and bias.
 Norm layer_norm(ConfigReader& config, const Names& eps, double otherwise = 1e-5);
 

@@ -80,10 +80,10 @@ void ConfigReader::fail(const char* key, const std::string& wanted, Errc code) {
       take_the_original};
 }
 
-void ConfigReader::fail_with(const std::string& key, const std::string& complaint) {
+void ConfigReader::fail_with(const std::string& key, const std::string& complaint, Errc code) {
   if (failed()) return;
   findings_->problem =
-      Error{Errc::invalid, fmt::format("{}{}: {}", prefix_, key, complaint), take_the_original};
+      Error{code, fmt::format("{}{}: {}", prefix_, key, complaint), take_the_original};
 }
 
 std::uint64_t ConfigReader::size(const Names& names, Range range,

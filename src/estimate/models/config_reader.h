@@ -83,7 +83,7 @@ class ConfigReader {
 
   // The problem, unless there is one already: "text_config.head_dim: expected WANTED, found …".
   void fail(const char* key, const std::string& wanted, Errc code = Errc::invalid);
-  void fail_with(const std::string& key, const std::string& complaint);
+  void fail_with(const std::string& key, const std::string& complaint, Errc code = Errc::invalid);
   void note(std::string text) { findings_->notes.push_back(std::move(text)); }
   bool failed() const { return findings_->problem.has_value(); }
 

@@ -73,6 +73,22 @@ void parse_olmo2(ConfigReader& config, Architecture& out);
 void parse_olmo3(ConfigReader& config, Architecture& out);
 void parse_seed_oss(ConfigReader& config, Architecture& out);
 void parse_smollm3(ConfigReader& config, Architecture& out);
+void parse_deepseek_v2(ConfigReader& config, Architecture& out);
+void parse_deepseek_v3(ConfigReader& config, Architecture& out);
+void parse_gpt_oss(ConfigReader& config, Architecture& out);
+void parse_granite_moe(ConfigReader& config, Architecture& out);
+void parse_granite_moe_shared(ConfigReader& config, Architecture& out);
+void parse_phimoe(ConfigReader& config, Architecture& out);
+void parse_deit(ConfigReader& config, Architecture& out);
+void parse_dinov2(ConfigReader& config, Architecture& out);
+void parse_dinov2_with_registers(ConfigReader& config, Architecture& out);
+void parse_siglip(ConfigReader& config, Architecture& out);
+void parse_siglip_vision(ConfigReader& config, Architecture& out);
+void parse_wav2vec2(ConfigReader& config, Architecture& out);
+void parse_hubert(ConfigReader& config, Architecture& out);
+void parse_pegasus(ConfigReader& config, Architecture& out);
+void parse_mamba(ConfigReader& config, Architecture& out);
+void parse_falcon_mamba(ConfigReader& config, Architecture& out);
 void parse_transformer(ConfigReader& config, Architecture& out);
 
 }  // namespace headroom::estimate

@@ -15,6 +15,7 @@ void parse_mixtral(ConfigReader& config, Architecture& out) {
   experts.count = config.size({"num_local_experts", "num_experts"}, expert_counts, 8);
   experts.per_token = config.size_or({"num_experts_per_tok"}, {1, experts.count}, 2);
   experts.intermediate = stack.mlp.intermediate;
+  experts.routing = Routing::kept_softmax;
   stack.names.router = "block_sparse_moe.gate";
   stack.names.experts = "block_sparse_moe.experts";
   stack.names.gate = "w1";

@@ -24,6 +24,7 @@ void parse_mpt(ConfigReader& config, Architecture& out) {
   stack.norm.bias = false;
   stack.dropout.residual = config.probability_or({"resid_pdrop"}, 0);
   stack.positions = Positions::alibi;
+  stack.attention.wide_positions = true;
   read_vocabulary(config, out, stack, std::nullopt, /*tied=*/true);
   out.max_positions = config.size_or({"max_seq_len"}, position_counts, 2048);
   ModuleNames& names = stack.names;

@@ -4,6 +4,10 @@
 
 #include <algorithm>
 
+#include "estimate/models/latent_attention.h"
+#include "estimate/models/state_space.h"
+#include "estimate/models/waveform.h"
+
 namespace headroom::estimate {
 namespace {
 
@@ -30,14 +34,34 @@ Count norms_per_layer(const Stack& stack) {
   return 2;
 }
 
+Count latent_matrices(const Stack& stack) {
+  const LatentAttention& latent = *stack.attention.latent;
+  const Count heads = stack.attention.heads, hidden = stack.hidden;
+  const Count query = heads * latent.query_head();
+  const Count queries = latent.q_rank == 0 ? hidden * query : latent.q_rank * (hidden + query);
+  return queries + hidden * (latent.kv_rank + latent.rope) +
+         latent.kv_rank * heads * (latent.nope + latent.value) + heads * latent.value * hidden;
+}
+
+Count latent_size(const Stack& stack) {
+  const LatentAttention& latent = *stack.attention.latent;
+  Count size = latent_matrices(stack) + norm_size(stack.norm, latent.kv_rank);
+  if (latent.q_rank > 0) size += norm_size(stack.norm, latent.q_rank);
+  if (latent.bias) size += latent.q_rank + latent.kv_rank + latent.rope + stack.hidden;
+  return size;
+}
+
 Count attention_matrices(const Stack& stack) {
+  if (stack.attention.latent) return latent_matrices(stack);
   const AttentionShape& shape = stack.attention;
   return stack.hidden * (shape.fused_size() + shape.query_size());
 }
 
 Count attention_size(const Stack& stack) {
+  if (stack.attention.latent) return latent_size(stack);
   const AttentionShape& shape = stack.attention;
   Count size = attention_matrices(stack);
+  if (shape.sinks) size += shape.heads;
   if (shape.q_bias) size += shape.query_size();
   if (shape.k_bias) size += shape.kv_size();
   if (shape.v_bias) size += shape.kv_size();
@@ -65,9 +89,17 @@ Count expert_matrices(const Stack& stack, Count experts) {
   const Experts& shape = *stack.experts;
   Count size = experts * mlp_matrices(stack, shape.intermediate) + shape.count * stack.hidden;
   if (shape.shared_intermediate != 0) {
-    size += mlp_matrices(stack, shape.shared_intermediate) + stack.hidden;
+    size += mlp_matrices(stack, shape.shared_intermediate);
+    if (shape.shared_gate) size += stack.hidden;
   }
   return size;
+}
+
+// Of the router and of every expert.
+Count expert_biases(const Stack& stack) {
+  const Experts& shape = *stack.experts;
+  if (!shape.bias) return 0;
+  return shape.count * (1 + (stack.mlp.gated ? 2 : 1) * shape.intermediate + stack.hidden);
 }
 
 Count layers_with_experts(const Stack& stack) {
@@ -77,6 +109,21 @@ Count layers_with_experts(const Stack& stack) {
     if (stack.experts->in_layer(layer)) ++layers;
   }
   return layers;
+}
+
+// The projection of what the convolutions give, and the one that tells positions.
+Count waveform_matrices(const Stack& stack) {
+  const Waveform& wave = *stack.input.waveform;
+  return convolution_parameters(wave) + wave.convolutions.back().channels * stack.hidden +
+         stack.hidden * (stack.hidden / wave.position_groups) * wave.position_kernel;
+}
+
+// Its other norms and biases, the lengths that the positions' weight is divided by, the mask's row.
+Count waveform_vectors(const Stack& stack) {
+  const Waveform& wave = *stack.input.waveform;
+  Count size = wave.norm_before ? 2 * wave.convolutions.back().channels : 0;
+  size += 2 * stack.hidden + wave.position_kernel;  // Biases of the projection and of positions.
+  return wave.mask_embedding ? size + stack.hidden : size;
 }
 
 // Everything in front of the layers but the vocabulary's rows.
@@ -90,6 +137,8 @@ Count input_matrices(const Stack& stack) {
              input.patch_size * stack.hidden;
     case Input::Kind::audio:
       return 3 * stack.hidden * (input.mel_bins + stack.hidden);  // Two convolutions of 3 frames.
+    case Input::Kind::waveform:
+      return waveform_matrices(stack);
     case Input::Kind::numbers:
       break;
   }
@@ -104,7 +153,10 @@ Count input_size(const Stack& stack) {
   if (input.kind == Input::Kind::patches && input.patch_bias) size += stack.hidden;
   if (input.kind == Input::Kind::audio) size += 2 * stack.hidden;
   if (input.kind == Input::Kind::numbers) size += stack.hidden;
+  if (input.kind == Input::Kind::waveform) size += waveform_vectors(stack);
   if (input.class_token) size += stack.hidden;
+  size += input.extra_tokens * stack.hidden;
+  if (input.mask_token) size += stack.hidden;
   if (input.norm) size += norm_size(stack.norm, width);
   if (stack.positions == Positions::learned || stack.positions == Positions::sinusoidal) {
     size += stack.position_rows * width;
@@ -118,6 +170,12 @@ Count output_projection(const Stack& stack) {
   const bool narrow =
       input.kind == Input::Kind::tokens && input.width != stack.hidden && !input.projects_last;
   return narrow ? input.width * stack.hidden : 0;
+}
+
+// SigLIP's head: a row that looks at all others, a norm, and an MLP.
+Count attention_pooling(const Stack& stack) {
+  const Count hidden = stack.hidden;
+  return hidden + 4 * (hidden + 1) * hidden + norm_size(stack.norm, hidden) + mlp_size(stack);
 }
 
 Count head_size(const Architecture& model) {
@@ -143,8 +201,12 @@ Count head_size(const Architecture& model) {
       for (const Stack& tower : model.stacks) size += tower.hidden * head.width;
       return size;
     }
-    case Head::Kind::numbers:
-      return stack.input.width * head.width + (head.bias ? head.width : 0);
+    case Head::Kind::numbers: {
+      const Count rows = head.pooling == Head::Pooling::first_and_mean ? 2 * hidden : hidden;
+      const Count width = head.inner > 0 ? head.inner : rows;
+      return (head.inner > 0 ? (hidden + 1) * head.inner : 0) + width * head.width +
+             (head.bias ? head.width : 0);
+    }
   }
   return 0;
 }
@@ -161,17 +223,44 @@ Count head_matrices_per_token(const Architecture& model) {
   return size;
 }
 
+Count state_space_matrices(const StateSpace& shape, Count hidden) {
+  return 3 * shape.inner * hidden + shape.inner * (2 * shape.step_rank + 2 * shape.state);
+}
+
+// A norm, the matrices, what the convolution has, A, D, and the time step's bias.
+Count state_space_size(const Stack& stack) {
+  const StateSpace& shape = *stack.state_space;
+  Count size = state_space_matrices(shape, stack.hidden) + norm_size(stack.norm, stack.hidden);
+  size += shape.inner * (shape.kernel + (shape.conv_bias ? 1 : 0) + shape.state + 2);
+  return shape.bias ? size + 2 * shape.inner + stack.hidden : size;
+}
+
 }  // namespace
 
+Count convolution_parameters(const Waveform& wave) {
+  Count size = 0, before = 1;
+  for (const Waveform::Convolution& each : wave.convolutions) {
+    const bool normed = wave.norm_each || &each == &wave.convolutions.front();
+    size += before * each.channels * each.kernel + (wave.bias ? each.channels : 0) +
+            (normed ? 2 * each.channels : 0);
+    before = each.channels;
+  }
+  return size;
+}
+
 Count parameter_count(const Stack& stack) {
+  if (stack.state_space)
+    return stack.layers * state_space_size(stack) + norm_size(stack.norm, stack.hidden);
   const Count attentions = stack.cross_attention ? 2 : 1;
   const Count norms = norms_per_layer(stack) + attentions - 1;
+  const Count scales = stack.layer_scale ? 2 * stack.hidden : 0;
   const Count layer =
-      attentions * attention_size(stack) + norms * norm_size(stack.norm, stack.hidden);
+      attentions * attention_size(stack) + norms * norm_size(stack.norm, stack.hidden) + scales;
   const Count sparse = layers_with_experts(stack);
   const Count skipped = stack.first_norm_skipped ? norm_size(stack.norm, stack.hidden) : 0;
   Count size = stack.layers * layer - skipped + (stack.layers - sparse) * mlp_size(stack);
-  if (sparse != 0) size += sparse * expert_matrices(stack, stack.experts->count);
+  if (sparse != 0)
+    size += sparse * (expert_matrices(stack, stack.experts->count) + expert_biases(stack));
   if (stack.final_norm) size += norm_size(stack.norm, stack.hidden);
   if (stack.positions == Positions::relative) {
     size += stack.relative_buckets * stack.attention.heads;
@@ -181,6 +270,7 @@ Count parameter_count(const Stack& stack) {
 
 Count parameter_count(const Architecture& model) {
   Count size = head_size(model);
+  if (model.head.attention_pooling) size += attention_pooling(model.main());
   Count embeddings = 0;
   for (const Stack& stack : model.stacks) {
     size += parameter_count(stack);
@@ -203,6 +293,8 @@ Count parameter_count(const Projector& projector) {
 }
 
 Count matrix_elements_per_token(const Stack& stack) {
+  if (stack.state_space)
+    return stack.layers * state_space_matrices(*stack.state_space, stack.hidden);
   const Count attentions = stack.cross_attention ? 2 : 1;
   const Count sparse = layers_with_experts(stack);
   Count size = stack.layers * attentions * attention_matrices(stack) +

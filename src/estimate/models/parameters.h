@@ -15,6 +15,9 @@ std::uint64_t parameter_count(const Projector& projector);
 // Of a stack: its layers, its final norm, and what feeds it but for the rows of the vocabulary.
 std::uint64_t parameter_count(const Stack& stack);
 
+// Of the convolutions over samples of sound, with their norms.
+std::uint64_t convolution_parameters(const Waveform& wave);
+
 // Elements of the matrices that a token passes through, for counting operations: two for each in
 // the forward pass. Of experts only those it is sent to; no embedding, which is looked up; a head
 // unless it is used once a sample. Of two stacks, both.

@@ -8,11 +8,16 @@
 namespace headroom::estimate {
 namespace {
 
-struct TowerDefaults {
-  std::uint64_t patch = 16;
-  Activation activation = Activation::gelu;
-  double eps = 1e-6;
-};
+// DINOv2 says how many times wider than the layers their MLP is.
+std::uint64_t inner_by_ratio(ConfigReader& config, std::uint64_t hidden) {
+  constexpr double ratio_max = 64;
+  const double ratio = config.positive_or({"mlp_ratio"}, 4);
+  if (ratio <= ratio_max) return static_cast<std::uint64_t>(static_cast<double>(hidden) * ratio);
+  config.fail("mlp_ratio", "a number of at most 64");
+  return 1;
+}
+
+}  // namespace
 
 Stack& add_tower(ConfigReader& config, Architecture& out, const TowerDefaults& defaults) {
   Stack& stack = out.stacks.emplace_back();
@@ -23,7 +28,9 @@ Stack& add_tower(ConfigReader& config, Architecture& out, const TowerDefaults& d
   stack.attention =
       read_heads(config, stack.hidden, {.kv_heads = {}, .head_dim = {}}, {.heads = 12});
   set_bias(stack.attention, true, true);
-  stack.mlp.intermediate = config.size({"intermediate_size"}, widths, 3072);
+  stack.mlp.intermediate = config.has("mlp_ratio")
+                               ? inner_by_ratio(config, stack.hidden)
+                               : config.size({"intermediate_size"}, widths, 3072);
   stack.mlp.gated = false;
   stack.mlp.bias = true;
   stack.mlp.activation = config.activation_or({"hidden_act"}, defaults.activation);
@@ -40,16 +47,14 @@ Stack& add_tower(ConfigReader& config, Architecture& out, const TowerDefaults& d
   return stack;
 }
 
-void read_rows(Stack& stack, bool class_token) {
+void set_position_rows(Stack& stack, bool class_token, std::uint64_t more) {
   stack.input.class_token = class_token;
-  stack.position_rows = stack.input.patches() + (class_token ? 1 : 0);
+  stack.position_rows = stack.input.patches() + (class_token ? 1 : 0) + more;
 }
-
-}  // namespace
 
 Stack& add_siglip_tower(ConfigReader& config, Architecture& out) {
   Stack& stack = add_tower(config, out, {.activation = Activation::gelu_tanh});
-  read_rows(stack, false);
+  set_position_rows(stack, false);
   ModuleNames& names = stack.names;
   names.layers = "model.vision_tower.vision_model.encoder.layers";
   names.o = "out_proj";
@@ -66,7 +71,7 @@ Stack& add_siglip_tower(ConfigReader& config, Architecture& out) {
 Stack& add_clip_tower(ConfigReader& config, Architecture& out) {
   Stack& stack =
       add_tower(config, out, {.patch = 32, .activation = Activation::quick_gelu, .eps = 1e-5});
-  read_rows(stack, true);
+  set_position_rows(stack, true);
   stack.input.patch_bias = false;
   stack.input.norm = true;
   ModuleNames& names = stack.names;
@@ -85,7 +90,7 @@ Stack& add_clip_tower(ConfigReader& config, Architecture& out) {
 // Without a task in the config's "architectures": the encoder alone.
 void parse_vit(ConfigReader& config, Architecture& out) {
   Stack& stack = add_tower(config, out, {.eps = 1e-12});
-  read_rows(stack, true);
+  set_position_rows(stack, true);
   const bool bias = config.flag_or({"qkv_bias"}, true);
   set_bias(stack.attention, bias, true);
   stack.input.own_type = true;

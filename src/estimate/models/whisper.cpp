@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whisper and BART: an encoder and a decoder with learned positions and LayerNorm. Whisper hears
-// mel frames and has no bias on k; BART has its norms behind and one on its embeddings. Sources:
-// transformers, models/{whisper,bart,mbart}.
+// mel frames and has no bias on k; BART has its norms behind and one on its embeddings; Pegasus has
+// them in front. Sources: transformers, models/{whisper,bart,mbart,pegasus}.
 #include "estimate/models/families.h"
 #include "estimate/models/llama.h"
 
@@ -101,6 +101,22 @@ void parse_bart(ConfigReader& config, Architecture& out) {
     stack.input.norm = true;
     stack.placement = multilingual ? NormPlacement::before : NormPlacement::after;
     stack.final_norm = multilingual;
+    set_dropout(stack, dropout);
+  }
+  read_vocabulary(config, out, out.stacks.back(), std::nullopt, /*tied=*/true);
+  out.shared_embedding = true;
+  out.head.plain_loss = out.head.offset = true;
+}
+
+// Frozen sinusoidal positions, norms in front, none on the embeddings.
+void parse_pegasus(ConfigReader& config, Architecture& out) {
+  const double dropout = config.probability_or({"dropout"}, 0.1);
+  out.max_positions = config.size({"max_position_embeddings"}, position_counts);
+  for (const Side& side : {encoder, decoder}) {
+    Stack& stack = add_side(config, out, side);
+    stack.positions = Positions::sinusoidal;
+    stack.position_rows = out.max_positions;
+    stack.attention.narrow_softmax = true;
     set_dropout(stack, dropout);
   }
   read_vocabulary(config, out, out.stacks.back(), std::nullopt, /*tied=*/true);

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "estimate/transformers/attention_kernel.h"
+#include "estimate/transformers/latent.h"
 
 namespace headroom::estimate::transformers {
 namespace {
@@ -73,8 +73,23 @@ bool turns_whole(const AttentionShape& shape, const Shared& shared) {
   return shared.cos->shape.back() == shape.head_dim;
 }
 
+// gpt-oss: both halves by angles of half a head, and joined.
+Tensor rotate_halves(Run& run, const Shared& shared, const Tensor& x) {
+  Tape& tape = run.tape;
+  const std::uint64_t half = x.shape.back() / 2;
+  const Tensor first = ops::narrow_last(tape, x, half);
+  const Tensor second = ops::narrow_last(tape, x, half);
+  const auto turned = [&](const Tensor& a, const Tensor& b) {
+    return ops::add(tape, ops::mul(tape, a, *shared.cos, "cos"),
+                    ops::mul(tape, b, *shared.sin, "sin"), "turned");
+  };
+  const Tensor left = turned(first, second);
+  return ops::concat_last(tape, left, turned(second, first), "embedded");
+}
+
 // x · cos + rotate_half(x) · sin, on the part of each head that turns.
 Tensor rotate(Run& run, const AttentionShape& shape, const Shared& shared, const Tensor& x) {
+  if (shape.half_angles) return rotate_halves(run, shared, x);
   Tape& tape = run.tape;
   const auto width = shared.cos->shape.back();
   const bool whole = turns_whole(shape, shared);
@@ -104,8 +119,16 @@ void rotate_wide(Run& run, const AttentionShape& shape, const Shared& shared, Qk
   heads.k = ops::cast(run.tape, turned_k, heads.k.element, "k.embedded");
 }
 
-// torch.cat of what was there and what is new; a sliding window keeps its last tokens.
-Tensor extend(Run& run, const Tensor& before, const Tensor& fresh, std::uint64_t window) {
+void remember(Run& run, LayerCache& cache, Qkv& heads, std::uint64_t window) {
+  heads.k = cache.keys = extend_cache(run, cache.keys, heads.k, window);
+  heads.v = cache.values = extend_cache(run, cache.values, heads.v, window);
+  cache.keys.storage->retag(Component::kv_cache);
+  cache.values.storage->retag(Component::kv_cache);
+}
+
+}  // namespace
+
+Tensor extend_cache(Run& run, const Tensor& before, const Tensor& fresh, std::uint64_t window) {
   // The first tokens were kept as they are, with all that their view pins, until the cache's layers
   // began as empty tensors that are joined to.
   if (!before.defined() && run.version < joined_cache) return fresh;
@@ -119,16 +142,8 @@ Tensor extend(Run& run, const Tensor& before, const Tensor& fresh, std::uint64_t
   return run.tape.empty("cache.window", {shape, fresh.element}, Component::kv_cache);
 }
 
-void remember(Run& run, LayerCache& cache, Qkv& heads, std::uint64_t window) {
-  heads.k = cache.keys = extend(run, cache.keys, heads.k, window);
-  heads.v = cache.values = extend(run, cache.values, heads.v, window);
-  cache.keys.storage->retag(Component::kv_cache);
-  cache.values.storage->retag(Component::kv_cache);
-}
-
-}  // namespace
-
 AttentionLayer make_attention(Run& run, const Stack& stack, const AttentionShape& shape) {
+  if (shape.latent) return make_latent_attention(run, stack, shape);
   AttentionLayer layer;
   layer.shape = shape;
   const auto named = [&run](const std::string& name) { return run.tape.intern(name); };
@@ -148,11 +163,17 @@ AttentionLayer make_attention(Run& run, const Stack& stack, const AttentionShape
         make_norm(run, "q_norm", stack.norm, whole ? shape.query_size() : shape.head_dim);
     layer.k_norm = make_norm(run, "k_norm", stack.norm, whole ? shape.kv_size() : shape.head_dim);
   }
+  if (shape.sinks)
+    layer.sinks =
+        run.tape.parameter("sinks", {{shape.heads}, run.weights()}, Component::weights, run.full());
   return layer;
 }
 
-Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
-             const AttentionInput& input) {
+namespace {
+
+// Heads as the kernel is given them: normed, turned and, where there is a cache, with those before.
+Qkv make_heads(Run& run, const AttentionLayer& layer, const Shared& shared,
+               const AttentionInput& input) {
   const AttentionShape& shape = layer.shape;
   const bool known = input.memory && input.cache != nullptr && input.cache->keys.defined();
   Qkv heads = project(run, layer, input, known);
@@ -175,10 +196,21 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
   }
   norm_both(shape.qk_norm_late);
   if (input.cache != nullptr && !known) remember(run, *input.cache, heads, input.window);
-  const Shape out = {input.x.shape[0], input.x.shape[1], shape.query_size()};
   heads.heads_first = (turns && !turns_whole(shape, shared)) || shape.heads_first;
   heads.q_part = heads.k_part = shape.fused_qkv && !shape.multihead && !turns && !layer.q_norm;
   heads.v_part = shape.fused_qkv && !shape.multihead && !shape.indexes_heads;
+  return heads;
+}
+
+}  // namespace
+
+Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
+             const AttentionInput& input) {
+  const AttentionShape& shape = layer.shape;
+  Qkv heads = shape.latent ? project_latent(run, layer, shared, input)
+                           : make_heads(run, layer, shared, input);
+  const Shape out = {input.x.shape[0], input.x.shape[1], shape.heads * heads.v.shape[3]};
+  heads.sinks = layer.sinks;
   const bool again = run.job.compute.checkpointing == Checkpointing::selective && run.trains();
   if (!again) heads.weights = input.weights;  // Or the layer is over when it runs again.
   Shared own = shared;

@@ -12,14 +12,17 @@ namespace headroom::estimate::transformers {
 
 struct AttentionLayer {
   AttentionShape shape;
-  std::optional<Linear> q, k, v;  // Not fused.
-  std::optional<Linear> qkv;      // Fused: [(heads + 2 kv_heads) head_dim, hidden].
+  std::optional<Linear> q, k, v;   // Not fused.
+  std::optional<Linear> q_narrow;  // Of latent attention (latent.h).
+  std::optional<Linear> qkv;       // Fused: [(heads + 2 kv_heads) head_dim, hidden].
   std::optional<Linear> o;
   std::optional<NormWeights> q_norm, k_norm;  // Of each head.
+  std::optional<Tensor> sinks;                // [heads]
   std::optional<Tensor> relative_bias;        // [buckets, heads]
 };
 
-// Keys and values of the tokens so far, one layer's; [batch, kv_heads, tokens, head_dim].
+// Keys and values of the tokens so far, one layer's; [batch, kv_heads, tokens, head_dim]. Of latent
+// attention: the narrow rows and the turned keys, of one head.
 struct LayerCache {
   Tensor keys;
   Tensor values;
@@ -37,6 +40,9 @@ struct Shared {
   bool both_ways = false;  // Every layer has a mask, whatever the kernel.
   double dropout = 0;      // Of probabilities. Fused kernels make no mask for it.
 };
+
+// torch.cat of what was there and what is new; a sliding window keeps its last tokens. 0: all.
+Tensor extend_cache(Run& run, const Tensor& before, const Tensor& fresh, std::uint64_t window);
 
 AttentionLayer make_attention(Run& run, const Stack& stack, const AttentionShape& shape);
 

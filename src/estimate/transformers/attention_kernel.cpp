@@ -3,11 +3,17 @@
 
 #include <vector>
 
+#include "estimate/one_gradient.h"
+
 namespace headroom::estimate::transformers {
 namespace {
 
 Shape score_shape(const Tensor& q, const Tensor& k) {
   return {q.shape[0], q.shape[1], q.shape[2], k.shape[2]};
+}
+
+Shape mixed_shape(const Tensor& q, const Tensor& v) {
+  return {q.shape[0], q.shape[1], q.shape[2], v.shape[3]};
 }
 
 // at::_scaled_dot_product_attention_math: both operands are scaled by the square root of the
@@ -26,7 +32,7 @@ Tensor attend_math(Run& run, const Shared& shared, const Qkv& in) {
   }
   scores = ops::softmax(tape, scores, scores.element, "probabilities");
   scores = run.dropout(scores, shared.dropout, "probabilities.dropped");
-  const Tensor mixed = ops::matmul(tape, scores, values, q.shape, "attention");
+  const Tensor mixed = ops::matmul(tape, scores, values, mixed_shape(q, v), "attention");
   return ops::cast(tape, mixed, q.element, "attention.narrow");
 }
 
@@ -38,13 +44,70 @@ bool keeps_type(const Run& run, const AttentionShape& shape) {
 
 // A product of matrices copies what does not lie sample by sample and head by head (native/
 // LinearAlgebra.cpp, matmul's reshape), and so a part of a fused projection does not keep the
-// whole. Of what lies by itself the copy takes the original's place.
-Tensor as_matrices(Run& run, const Tensor& x, bool part, Name name) {
-  return part && x.shape[0] > 1 ? ops::copy(run.tape, x, x.shape, name) : x;
+// whole. Of what lies by itself the copy takes the original's place. Without gradients the copy
+// goes with the product, unless it has a name.
+Tensor as_matrices(Run& run, const Tensor& x, bool part, Name name, bool named = false) {
+  const bool kept = part && x.shape[0] > 1 && (named || run.tape.grad_enabled());
+  return kept ? ops::copy(run.tape, x, x.shape, name) : x;
+}
+
+// x.max(-1, keepdim=True).values, whose place in a row the derivative keeps.
+Tensor largest(Tape& tape, const Tensor& x) {
+  const Meta whole = x.meta();
+  Meta one = whole;
+  one.shape.back() = 1;
+  const Tensor places = tape.empty("scores.largest_at", {one.shape, Element::int64});
+  return tape.connect(tape.empty("scores.largest", one), {x}, {places},
+                      one_gradient("scores.largest", whole));
+}
+
+// x less a number for each row: its gradient is negated whole before it is summed.
+Tensor less_rows(Tape& tape, const Tensor& x, const Tensor& rows, Name name) {
+  const Meta whole = x.meta();
+  const Meta one = rows.meta();
+  return tape.connect(tape.empty(name, whole), {x, rows}, {},
+                      [=](Tape& t, const Tensor& grad, const Node&) -> Tensors {
+                        const Tensor negated = t.empty(name + ".negated", whole);
+                        return {grad, t.empty(name + ".sum", one)};
+                      });
+}
+
+// modeling_gpt_oss.py, eager_attention_forward: the sinks are one more key for the softmax.
+Tensor attend_sinks(Run& run, const Shared& shared, const Qkv& in) {
+  Tape& tape = run.tape;
+  const Tensor& q = in.q;
+  Tensor scores = ops::matmul(tape, run.autocast(q, "q.input"), run.autocast(in.k, "k.input"),
+                              score_shape(q, in.k), "scores");
+  scores = ops::scale(tape, scores, "scores.scaled");
+  if (shared.mask) scores = ops::add(tape, scores, *shared.mask, "scores.masked");
+  Meta row = scores.meta();
+  row.shape.back() = 1;
+  const Meta heads = in.sinks->meta();
+  // A view of the weight, expanded; its gradient is summed.
+  Tensor sinks = *in.sinks;
+  sinks.node = nullptr;
+  sinks.shape = row.shape;
+  sinks =
+      tape.connect(sinks, {*in.sinks}, {}, [heads](Tape& t, const Tensor&, const Node&) -> Tensors {
+        return {t.empty("sinks.grad", heads)};
+      });
+  Tensor combined = ops::concat_last(tape, scores, sinks, "scores.with_sinks");
+  combined = less_rows(tape, combined, largest(tape, combined), "scores.less_largest");
+  const Tensor all = ops::softmax(tape, combined, combined.element, "probabilities");
+  const Tensor kept = ops::narrow_last(tape, all, in.k.shape[2]);
+  Tensor narrow = ops::cast(tape, kept, in.v.element, "probabilities.narrow");
+  scores = run.dropout(narrow, shared.dropout, "probabilities.dropped");
+  narrow = {};
+  const Tensor mixed =
+      ops::matmul(tape, run.autocast(scores, "probabilities.input"), run.autocast(in.v, "v.input"),
+                  mixed_shape(q, in.v), "attention");
+  if (in.weights != nullptr) *in.weights = scores;
+  return ops::copy(tape, mixed, mixed.shape, "attention.contiguous");
 }
 
 // transformers' eager_attention_forward.
 Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in) {
+  if (in.sinks) return attend_sinks(run, shared, in);
   const Tensor &q = in.q, &k = in.k, &v = in.v;
   Tape& tape = run.tape;
   const auto widened = [&](const Tensor& x, Name name) {
@@ -70,7 +133,7 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
                       : ops::add(tape, scores, *shared.bias, "scores.with_positions");
   if (shared.mask && !shape.multihead)
     scores = ops::add(tape, scores, *shared.mask, "scores.masked");
-  if (shape.names_scores) named.push_back(scores);
+  if (shape.names_scores || shape.wide_positions) named.push_back(scores);
   const bool narrow = keeps_type(run, shape) && !run.job.compute.autocast;
   Tensor wide =
       ops::softmax(tape, scores, narrow ? scores.element : Element::fp32, "probabilities");
@@ -79,9 +142,10 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   scores = ops::cast(tape, wide, narrowed, "probabilities.narrow");
   wide = {};
   scores = run.dropout(scores, shared.dropout, "probabilities.dropped");
-  const Tensor mixed = ops::matmul(tape, scores, run.autocast(v, "v.input"), q.shape, "attention");
+  const Tensor mixed =
+      ops::matmul(tape, scores, run.autocast(v, "v.input"), mixed_shape(q, v), "attention");
   if (in.weights != nullptr) *in.weights = scores;
-  return ops::copy(tape, mixed, q.shape, "attention.contiguous");
+  return ops::copy(tape, mixed, mixed.shape, "attention.contiguous");
 }
 
 // What the kernel adds to the scores: bools become numbers in each layer (native/transformers/
@@ -106,7 +170,8 @@ Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const
   const bool masked = (kind == Attention::sdpa_mask && shared.mask) || in.masked;
   const bool half = run.job.compute.autocast || in.q.element != Element::fp32;
   const bool named = !masked && kind == Attention::flash;
-  const bool flash = named || (!masked && half && run.has_flash);
+  const bool even = in.q.shape[3] == in.v.shape[3];  // Flash knows heads of one size only.
+  const bool flash = even && (named || (!masked && half && run.has_flash));
   const bool grouped = named || (!masked && run.version >= grouped_sdpa &&
                                  (flash || run.torch >= grouped_efficient));
   Qkv all = in;
@@ -114,7 +179,8 @@ Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const
   if (!grouped && !view) {
     const Shape repeated = {in.k.shape[0], in.q.shape[1], in.k.shape[2], in.k.shape[3]};
     all.k = ops::repeat_heads(tape, in.k, repeated, "k.repeated");
-    all.v = ops::repeat_heads(tape, in.v, repeated, "v.repeated");
+    const Shape values = {repeated[0], repeated[1], repeated[2], in.v.shape[3]};
+    all.v = ops::repeat_heads(tape, in.v, values, "v.repeated");
   }
   if (kind != Attention::flash && run.version < strided_sdpa && shared.cos && !in.heads_first) {
     all.q = ops::copy(tape, in.q, in.q.shape, "q.contiguous");
@@ -138,7 +204,7 @@ Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const
 
 Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in) {
   const Attention kind =
-      shape.soft_cap || shared.bias ? Attention::eager : *run.job.compute.attention;
+      shape.soft_cap || shape.sinks || shared.bias ? Attention::eager : *run.job.compute.attention;
   if (kind != Attention::eager && kind != Attention::math)
     return attend_fused(run, kind, shape, shared, in);
   Tape& tape = run.tape;
@@ -146,9 +212,10 @@ Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const
   Shape repeated = {in.k.shape[0], in.q.shape[1], in.k.shape[2], in.k.shape[3]};
   Qkv all = in;
   if (in.k.shape[0] == 1 && in.k.shape[1] == 1) repeated[1] = 1;
-  all.q = as_matrices(run, in.q, in.q_part, "q.copied");
+  all.q = as_matrices(run, in.q, in.q_part, "q.copied", shape.names_scores);
   all.k = ops::repeat_heads(tape, as_matrices(run, in.k, in.k_part && !shape.grouped(), "k.copied"),
                             repeated, "k.repeated");
+  repeated[3] = in.v.shape[3];
   all.v = ops::repeat_heads(tape, as_matrices(run, in.v, in.v_part && !shape.grouped(), "v.copied"),
                             repeated, "v.repeated");
   if (kind == Attention::eager) return attend_eager(run, shape, shared, all);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "estimate/models/waveform.h"
 #include "estimate/optimizer.h"
 #include "estimate/tape.h"
 #include "estimate/transformers/image_size.h"
@@ -33,6 +34,21 @@ Status check_positions(const Job& job, const Architecture& model) {
   }
   return Error{Errc::invalid, wrong, fmt::format("write sequence = {}", main.position_rows)}.at(
       "batch.sequence");
+}
+
+// Convolutions over samples need some before they give a frame.
+Status check_samples(const Job& job, const Architecture& model) {
+  const auto& wave = model.main().input.waveform;
+  if (!wave) return Done{};
+  const bool infers = job.method.kind == MethodKind::inference;
+  const std::uint64_t samples = infers ? job.batch.prompt : job.batch.sequence;
+  if (samples >= wave->samples_min()) return Done{};
+  return Error{Errc::invalid,
+               fmt::format("expected at least the {} samples that one frame of {} is made of, "
+                           "found {}",
+                           wave->samples_min(), model.family, samples),
+               "count samples of sound here: 16000 are a second"}
+      .at(infers ? "batch.prompt" : "batch.sequence");
 }
 
 // Images are looked at by a model that has a tower and a projector, and their tokens are among
@@ -97,6 +113,7 @@ Result<Recording> record_transformers(const Job& job, const Architecture& given,
   const Architecture model = as_run(given, job);
   HEADROOM_CHECK(check_positions(job, model));
   HEADROOM_CHECK(check_images(job, model));
+  HEADROOM_CHECK(check_samples(job, model));
   using transformers::Version;
   const Version version = transformers::parse_version(job.engine.transformers);
   const Version torch = transformers::torch_version(job.engine.torch, version);

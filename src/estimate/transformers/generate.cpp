@@ -68,9 +68,9 @@ void Network::generate() {
     Tensor hidden = run_main(tokens, pass, seen, features);
     if (run_.version >= last_logits_only && tokens > 1)
       hidden = Tape::view(hidden, {run_.batch, 1, hidden.shape[2]});
-    if (project_out_) hidden = apply(run_, *project_out_, hidden);
+    hidden = head_input(hidden);
     Tensor logits = logits_of(run_, hidden, {*head_, offset_}, model_.head);
-    if (run_.version < last_logits_only)
+    if (run_.version < last_logits_only || model_.main().state_space)
       logits = ops::cast(tape, logits, Element::fp32, "logits.fp32");
     sample(std::move(logits));
   };
@@ -83,6 +83,7 @@ void Network::generate() {
 
 // What the passes that are not recorded leave: a cache of so many tokens.
 void Network::grow(std::vector<LayerCache>& cache, std::uint64_t tokens) {
+  if (model_.main().state_space) return;  // A state is as large as it was.
   for (std::size_t i = 0; i < cache.size(); ++i) {
     const Scope scope(run_.tape, "layers", i);
     const std::uint64_t window = model_.main().window(i);

@@ -5,8 +5,34 @@
 
 #include <utility>
 
+#include "estimate/models/waveform.h"
+
 namespace headroom::estimate::transformers {
 namespace {
+
+// torch.cat along the tokens: rows of x [batch, n, hidden] behind others, of which those without a
+// batch are the same for each sample, and whose gradients are summed over them.
+Tensor join_rows(Tape& tape, const Tensor& x, std::initializer_list<Tensor> front, Name name) {
+  Meta whole = x.meta();
+  Tensors inputs = {x};
+  std::vector<Meta> metas = {x.meta()};
+  for (const Tensor& rows : front) {
+    whole.shape[1] += rows.elements() / x.shape[2] / (rows.shape.size() > 2 ? x.shape[0] : 1);
+    inputs.push_back(rows);
+    metas.push_back(rows.meta());
+  }
+  return tape.connect(tape.empty(name, whole), inputs, {},
+                      [=](Tape& t, const Tensor& grad, const Node& node) -> Tensors {
+                        Tensors grads(node.inputs.size());
+                        for (std::size_t i = 0; i < metas.size(); ++i) {
+                          if (!node.wants(i)) continue;
+                          const bool summed = i > 0 && metas[i].shape.size() < 3;
+                          grads[i] = summed ? t.empty(name + ".rows_grad", metas[i])
+                                            : Tape::view(grad, metas[i].shape);
+                        }
+                        return grads;
+                      });
+}
 
 constexpr std::uint64_t audio_kernel = 3;
 constexpr std::uint64_t audio_stride = 2;
@@ -42,12 +68,18 @@ InputModules::InputModules(Run& run, const Architecture& model, const Stack& sta
                                                          input.patch_size, input.patch_size});
       if (input.patch_bias) first_bias_ = parameter("patch_embedding.bias", {stack.hidden});
       if (input.class_token) class_token_ = parameter("class_embedding", {stack.hidden});
+      if (input.extra_tokens > 0)
+        extra_tokens_ = parameter("extra_tokens", {input.extra_tokens, stack.hidden});
+      if (input.mask_token) make_mask_token();
       break;
     case Input::Kind::audio:
       first_weight_ = parameter("conv1.weight", {stack.hidden, input.mel_bins, audio_kernel});
       first_bias_ = parameter("conv1.bias", {stack.hidden});
       second_weight_ = parameter("conv2.weight", {stack.hidden, stack.hidden, audio_kernel});
       second_bias_ = parameter("conv2.bias", {stack.hidden});
+      break;
+    case Input::Kind::waveform:
+      waveform_.emplace(run, stack);
       break;
     case Input::Kind::numbers:
       project_ = make_plain_linear(run, "input_projection", {stack.hidden, input.features}, true,
@@ -60,9 +92,18 @@ InputModules::InputModules(Run& run, const Architecture& model, const Stack& sta
   if (input.norm) norm_ = make_norm(run, "embeddings_norm", stack.norm, width);
 }
 
+// Nothing is made of it in training for a task, and so it has no gradient.
+void InputModules::make_mask_token() {
+  const std::size_t before = run_.tape.trainable().size();
+  mask_token_ = parameter("mask_token", {stack_.hidden});
+  run_.tape.trainable().resize(before);
+}
+
 std::uint64_t InputModules::tokens_of(const Stack& stack, std::uint64_t tokens) {
   if (stack.input.kind == Input::Kind::patches)
-    return stack.input.patches() + (stack.input.class_token ? 1 : 0);
+    return stack.input.patches() + (stack.input.class_token ? 1 : 0) +
+           (stack.input.extra_have_positions ? stack.input.extra_tokens : 0);
+  if (stack.input.kind == Input::Kind::waveform) return stack.input.waveform->frames(tokens);
   if (stack.input.kind == Input::Kind::audio && stack.position_rows > 0) return stack.position_rows;
   return tokens;
 }
@@ -72,6 +113,10 @@ Tensor InputModules::embed_tokens(std::uint64_t tokens) {
   const Tensor ids =
       tape.empty("input_ids", {{run_.batch, tokens}, Element::int64}, Component::other);
   Tensor hidden = ops::embedding(tape, ids, *table_, "embeddings");
+  // PEFT's enable_input_require_grads asks it of the embedding's own result, or nothing inside a
+  // checkpoint would get a gradient.
+  const bool asked = run_.adapters() && run_.job.compute.checkpointing != Checkpointing::none;
+  if (asked && !hidden.requires_grad()) hidden = Tape::require_gradient(hidden);
   if (types_) {
     const Tensor type_ids = tape.empty("token_type_ids", ids.meta(), Component::other);
     hidden = ops::add(tape, hidden, ops::embedding(tape, type_ids, *types_, "token_types"),
@@ -121,7 +166,18 @@ Tensor InputModules::embed_patches(const Tensor& pixels) {
   if (asked && !hidden.requires_grad()) hidden = Tape::require_gradient(hidden);
   if (input.reorders) hidden = ops::take(tape, hidden, hidden.shape, "patches.by_window");
   if (!class_token_) return hidden;
+  if (extra_tokens_ && input.extra_have_positions)
+    return join_rows(tape, hidden, {*class_token_, *extra_tokens_}, "with_tokens");
   return ops::prepend(tape, hidden, *class_token_, "with_class_token");
+}
+
+// DINOv2's registers go between the class token and the patches: all three are joined anew.
+Tensor InputModules::with_registers(const Tensor& hidden) {
+  if (!extra_tokens_ || stack_.input.extra_have_positions) return hidden;
+  Tape& tape = run_.tape;
+  const Tensor first = ops::narrow(tape, hidden, 1, 1);
+  const Tensor rest = ops::narrow(tape, hidden, 1, hidden.shape[1] - 1);
+  return join_rows(tape, rest, {first, *extra_tokens_}, "with_registers");
 }
 
 Tensor InputModules::embed_audio(std::uint64_t frames) {
@@ -153,6 +209,11 @@ Tensor InputModules::forward(std::uint64_t tokens) {
     case Input::Kind::audio:
       hidden = embed_audio(length);
       break;
+    case Input::Kind::waveform:
+      given_ =
+          tape.empty("input_values", {{run_.batch, 1, tokens}, run_.weights()}, Component::other);
+      hidden = waveform_->forward(given_);
+      break;
     case Input::Kind::numbers: {
       const Meta numbers{{run_.batch, length, stack_.input.features}, run_.weights()};
       hidden = apply(run_, *project_, tape.empty("input", numbers, Component::other));
@@ -179,6 +240,7 @@ Tensor InputModules::with_positions(Tensor hidden, std::uint64_t length) {
     if (stack_.input.positions_by_sample) named_.push_back(rows);
     hidden = ops::add(tape, hidden, rows, "embeddings_with_positions");
   }
+  hidden = with_registers(hidden);
   if (norm_) hidden = apply(run_, *norm_, hidden);
   hidden = run_.dropout(hidden, stack_.dropout.embedding, "embeddings.dropped");
   return stack_.input.projects_last ? apply(run_, *project_, hidden) : hidden;

@@ -9,6 +9,7 @@
 #include "estimate/models/architecture.h"
 #include "estimate/transformers/linear.h"
 #include "estimate/transformers/norm.h"
+#include "estimate/transformers/waveform.h"
 
 namespace headroom::estimate::transformers {
 
@@ -38,6 +39,8 @@ class InputModules {
   Tensor convolve(const Tensor& x, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, Meta output, Name name);
   Tensor embed_patches(const Tensor& pixels);
+  void make_mask_token();
+  Tensor with_registers(const Tensor& hidden);
   Tensor with_positions(Tensor hidden, std::uint64_t length);
   Tensor embed_audio(std::uint64_t frames);
   Tensor parameter(Name name, Shape shape, bool trained = true);
@@ -46,10 +49,11 @@ class InputModules {
   const Stack& stack_;
   std::vector<Tensor> named_;
   Tensor given_;
-  std::optional<Tensor> table_, positions_, types_, class_token_;
+  std::optional<Tensor> table_, positions_, types_, class_token_, extra_tokens_, mask_token_;
   std::optional<Tensor> first_weight_, first_bias_, second_weight_, second_bias_;  // Convolutions.
   std::optional<Linear> project_;  // OPT's project_in, or the Linear of numbers.
   std::optional<NormWeights> norm_;
+  std::optional<WaveformModules> waveform_;
 };
 
 }  // namespace headroom::estimate::transformers

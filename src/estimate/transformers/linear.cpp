@@ -107,6 +107,26 @@ Tensor quantised_product(Run& run, const Linear& linear, const Tensor& x) {
                           });
 }
 
+// What a checkpoint has made again is let go as soon as the product's derivative has it (torch's
+// checkpoint.py, unpack_hook), and so before the bias's gradient is summed; else it goes after. So
+// that sum is of a node of its own: a view of the bias. Not of the reentrant kind, which has no
+// hooks.
+Tensor bias_of_checkpoint(Run& run, const Tensor& bias, const Tensor& x, Name name) {
+  const bool again = run.tape.in_backward() && run.tape.grad_enabled();
+  if (!again || run.job.compute.reentrant) return bias;
+  const std::uint64_t columns = bias.shape.back();
+  const std::uint64_t rows = x.elements() / std::max<std::uint64_t>(1, x.shape.back());
+  const Meta sum{{columns}, x.element};
+  Tensor same = bias;
+  same.node = nullptr;
+  same.viewed = true;
+  return run.tape.connect(same, {bias}, {}, [=](Tape& t, const Tensor&, const Node&) -> Tensors {
+    Tensor grad = t.empty(name + ".bias_grad", sum);
+    t.sum_rows(rows, columns);
+    return {grad};
+  });
+}
+
 // What the layer itself gives, without an adapter.
 Tensor base_product(Run& run, const Linear& linear, const Tensor& x) {
   if (linear.quantised()) {
@@ -117,7 +137,8 @@ Tensor base_product(Run& run, const Linear& linear, const Tensor& x) {
   const Tensor input = run.autocast(x, linear.name + ".input");
   const Tensor weight = run.autocast_weight(linear.stored.front(), linear.name);
   std::optional<Tensor> bias = linear.bias;
-  if (bias) bias = run.autocast_weight(*bias, linear.name);
+  if (bias)
+    bias = bias_of_checkpoint(run, run.autocast_weight(*bias, linear.name), input, linear.name);
   return ops::linear(run.tape, input, weight, bias, linear.name);
 }
 

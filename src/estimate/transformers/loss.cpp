@@ -93,7 +93,7 @@ Tensor language_loss(Run& run, const Tensor& hidden, const LanguageHead& head, c
     return plain_cross_entropy(run, as_rows(logits));
   // Before 4.46 the forward replaced its logits by the widened ones; a patched forward that feeds a
   // kernel of its own does so still.
-  const bool replaced = run.version < loss_function ||
+  const bool replaced = run.version < loss_function || head.widens ||
                         (run.job.compute.loss == Loss::triton && !run.job.compute.keep_outputs);
   Tensor wide = ops::cast(tape, logits, Element::fp32, "logits.fp32");
   if (replaced) logits = wide;

@@ -10,6 +10,7 @@ namespace headroom::estimate::transformers {
 struct LanguageHead {
   const Linear& linear;
   const std::optional<Tensor>& offset;  // [1, vocabulary], added to the logits (BART).
+  bool widens = false;                  // The model's own logits are in fp32 (Mamba).
 };
 
 // The language head and its cross entropy, with the kernel that the job has. hidden [batch, tokens,

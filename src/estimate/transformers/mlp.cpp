@@ -64,25 +64,49 @@ Mlp make_mlp(Run& run, const Stack& stack, const MlpShape& shape) {
   return mlp;
 }
 
+namespace {
+
+// PEFT's adapters and bitsandbytes' kernels are of single matrices: experts with them are planned
+// one by one. Classes that transformers 5 knows alone have no such matrices.
+bool are_grouped(const Run& run, const Experts& shape) {
+  const bool told = shape.routing != Routing::softmax && shape.routing != Routing::kept_softmax;
+  if (run.version < grouped_experts && !told) return false;
+  if (!plain_type(run.job.method.base)) return false;
+  if (told || !run.adapters()) return true;
+  const std::vector<Target>& targets = run.job.method.targets;
+  return std::all_of(targets.begin(), targets.end(),
+                     [](Target target) { return target <= Target::o; });
+}
+
+}  // namespace
+
 ExpertLayer make_experts(Run& run, const Stack& stack) {
   ExpertLayer layer;
   layer.shape = *stack.experts;
   // Routers stay plain where experts are quantised.
-  layer.router = make_plain_linear(run, run.tape.intern(stack.names.router),
-                                   {layer.shape.count, stack.hidden}, false, run.weights());
+  layer.router =
+      make_plain_linear(run, run.tape.intern(stack.names.router), {layer.shape.count, stack.hidden},
+                        layer.shape.bias, run.weights());
   MlpShape shape = stack.mlp;
   shape.intermediate = layer.shape.intermediate;
+  layer.expert = shape;
   layer.name = run.tape.intern(stack.names.experts);
-  for (std::uint64_t i = 0; i < layer.shape.count; ++i) {
-    const Scope scope(run.tape, layer.name, i);
-    layer.experts.push_back(make_mlp(run, stack, shape));
+  if (are_grouped(run, layer.shape)) {
+    make_grouped(run, stack, layer);
+  } else {
+    for (std::uint64_t i = 0; i < layer.shape.count; ++i) {
+      const Scope scope(run.tape, layer.name, i);
+      layer.each.push_back(make_mlp(run, stack, shape));
+    }
   }
   if (layer.shape.shared_intermediate > 0) {
     const Scope scope(run.tape, run.tape.intern(stack.names.shared_expert));
     shape.intermediate = layer.shape.shared_intermediate;
+    shape.fused_gate_up = layer.shape.shared_fused;
     layer.shared = make_mlp(run, stack, shape);
-    layer.shared_gate =
-        make_plain_linear(run, "shared_expert_gate", {1, stack.hidden}, false, run.weights());
+    if (layer.shape.shared_gate)
+      layer.shared_gate =
+          make_plain_linear(run, "shared_expert_gate", {1, stack.hidden}, false, run.weights());
   }
   return layer;
 }
@@ -112,6 +136,7 @@ Tensor apply(Run& run, const Mlp& mlp, const Tensor& x, Tensor* inner) {
 }
 
 Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x) {
+  if (layer.gate_up) return apply_grouped(run, layer, x);
   Tape& tape = run.tape;
   const std::uint64_t width = x.shape.back();
   const std::uint64_t tokens = x.elements() / width;
@@ -136,15 +161,20 @@ Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x) {
     const Tensor where = tape.empty("where", {{2, own}, Element::int64});
     mine = ops::take(tape, rows, {own, width}, "input");
     const Tensor share = ops::take(tape, weights, {own, 1}, "weights");
-    out = ops::mul(tape, apply(run, layer.experts[i], mine), share, "weighted");
+    out = ops::mul(tape, apply(run, layer.each[i], mine), share, "weighted");
     // index_add_'s derivative asks for the rows' shape, and so keeps them.
     sum = ops::add_rows_in_place(tape, sum, ops::cast(tape, out, x.element, "narrow"),
                                  run.version < grouped_experts);
   }
   if (layer.shared) {
-    const Tensor gate =
-        ops::sigmoid(tape, apply(run, *layer.shared_gate, rows), "shared_expert.gate");
-    const Tensor shared = ops::mul(tape, gate, apply(run, *layer.shared, rows), "shared_expert");
+    Tensor shared;
+    if (layer.shared_gate) {
+      const Tensor gate =
+          ops::sigmoid(tape, apply(run, *layer.shared_gate, rows), "shared_expert.gate");
+      shared = ops::mul(tape, gate, apply(run, *layer.shared, rows), "shared_expert");
+    } else {
+      shared = apply(run, *layer.shared, rows);
+    }
     sum = ops::add(tape, sum, shared, "experts.with_shared");
   }
   return Tape::view(sum, x.shape);

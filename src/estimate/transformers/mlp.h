@@ -24,7 +24,11 @@ struct ExpertLayer {
   Experts shape;
   Name name;  // "experts"
   Linear router;
-  std::vector<Mlp> experts;
+  MlpShape expert;        // Of one.
+  std::vector<Mlp> each;  // Before transformers 5, and of quantised and adapted ones.
+  // Since: the matrices of all experts as one, [experts, out, in] (gpt-oss: [experts, in, out]).
+  std::optional<Tensor> gate_up, gate_up_bias, down, down_bias;
+  std::optional<Tensor> corrections;  // A buffer of fp32, [experts] (DeepSeek-V3).
   std::optional<Mlp> shared;
   std::optional<Linear> shared_gate;  // [1, hidden]
 };
@@ -38,5 +42,10 @@ Tensor apply(Run& run, const Mlp& mlp, const Tensor& x, Tensor* inner = nullptr)
 // Tokens are spread evenly over the experts: what a trained router aims at (its balancing loss).
 // Sources: modeling_mixtral.py and modeling_qwen2_moe.py, …SparseMoeBlock.
 Tensor apply(Run& run, const ExpertLayer& layer, const Tensor& x);
+// The same where all experts are one product (integrations/moe.py, grouped_mm_experts_forward).
+// Requires: layer.gate_up.
+Tensor apply_grouped(Run& run, const ExpertLayer& layer, const Tensor& x);
+// Makes the matrices of all experts as one.
+void make_grouped(Run& run, const Stack& stack, ExpertLayer& layer);
 
 }  // namespace headroom::estimate::transformers

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "estimate/one_gradient.h"
 #include "estimate/transformers/loss.h"
 
 namespace headroom::estimate::transformers {
@@ -32,6 +33,7 @@ void Network::make_head() {
   const Stack& main = model_.main();
   const Head& head = model_.head;
   const std::uint64_t width = main.input.width > 0 ? main.input.width : main.hidden;
+  if (head.attention_pooling) pooling_ = make_pooling_head(run_, main);
   switch (head.kind) {
     case Head::Kind::none:
       break;
@@ -68,10 +70,16 @@ void Network::make_head() {
         classifier_ = make_plain_linear(run_, "classifier", {head.width, main.hidden}, head.bias,
                                         run_.weights());
       break;
-    case Head::Kind::numbers:
-      head_ = make_plain_linear(run_, "output_projection", {head.width, main.hidden}, head.bias,
+    case Head::Kind::numbers: {
+      const bool twice = head.pooling == Head::Pooling::first_and_mean;
+      std::uint64_t rows = twice ? 2 * main.hidden : main.hidden;
+      if (head.inner > 0)
+        inner_ = make_plain_linear(run_, "projector", {head.inner, std::exchange(rows, head.inner)},
+                                   true, run_.weights());
+      head_ = make_plain_linear(run_, "output_projection", {head.width, rows}, head.bias,
                                 run_.weights());
       break;
+    }
     case Head::Kind::projection:
       for (const Stack& stack : model_.stacks)
         projections_.push_back(make_plain_linear(run_, "projection", {head.width, stack.hidden},
@@ -129,6 +137,8 @@ Tensor Network::output_of(const Tensor& hidden) {
   Tape& tape = run_.tape;
   const Scope scope(tape, "head");
   const Shape one = {hidden.shape[0], 1, hidden.shape[2]};
+  Tensor aside;  // The model's output holds it beside what the classifier is given.
+  if (pooling_) aside = apply(run_, *pooling_, hidden);
   switch (model_.head.kind) {
     case Head::Kind::pooler: {
       const Tensor first = ops::take(tape, hidden, one, "first_token");
@@ -136,11 +146,50 @@ Tensor Network::output_of(const Tensor& hidden) {
       return classifier_ ? apply(run_, *classifier_, pooled) : pooled;
     }
     case Head::Kind::numbers:
-      return apply(run_, *head_,
-                   model_.head.per_sample ? ops::take(tape, hidden, one, "one_position") : hidden);
+      return connectionist_loss(apply(run_, *head_, pooled_of(hidden)));
     default:
       return hidden;
   }
+}
+
+// OPT's rows are as narrow as its embedding's; Mamba's are brought back to its weights' type.
+Tensor Network::head_input(const Tensor& hidden) {
+  if (project_out_) return apply(run_, *project_out_, hidden);
+  if (!model_.main().state_space) return hidden;
+  return ops::cast(run_.tape, hidden, head_->stored.front().element, "hidden.narrow");
+}
+
+// The rows that the classifier is given.
+Tensor Network::pooled_of(const Tensor& given) {
+  Tape& tape = run_.tape;
+  const Head& head = model_.head;
+  const Tensor hidden = inner_ ? apply(run_, *inner_, given) : given;
+  if (!head.per_sample) return hidden;
+  const Shape one = {hidden.shape[0], 1, hidden.shape[2]};
+  const auto mean = [&](const Tensor& x) {
+    return tape.connect(tape.empty("mean_of_rows", {one, x.element}), {x}, {},
+                        one_gradient("mean_of_rows", x.meta()));
+  };
+  switch (head.pooling) {
+    case Head::Pooling::one:
+      return ops::take(tape, hidden, one, "one_position");
+    case Head::Pooling::mean:
+      return mean(hidden);
+    case Head::Pooling::first_and_mean: {
+      const Tensor first = ops::narrow(tape, hidden, 1, 1);
+      const Tensor rest = ops::narrow(tape, hidden, 1, hidden.shape[1] - 1);
+      return ops::concat_last(tape, first, mean(rest), "first_and_mean");
+    }
+  }
+  return hidden;
+}
+
+// CTC is given log-probabilities in fp32.
+Tensor Network::connectionist_loss(const Tensor& logits) {
+  if (!model_.head.connectionist || !run_.trains()) return logits;
+  Tape& tape = run_.tape;
+  return ops::log_softmax(tape, ops::cast(tape, logits, Element::fp32, "logits.fp32"),
+                          "log_probabilities");
 }
 
 // BERT's masked words: a Linear, its activation and a norm before the logits.
@@ -155,8 +204,8 @@ Tensor Network::before_head(const Tensor& hidden) {
 Tensor Network::loss_of(const Tensor& hidden) {
   Tape& tape = run_.tape;
   if (model_.head.kind == Head::Kind::language) {
-    const Tensor out = project_out_ ? apply(run_, *project_out_, hidden) : hidden;
-    return language_loss(run_, before_head(out), {*head_, offset_}, model_.head);
+    return language_loss(run_, before_head(head_input(hidden)),
+                         {*head_, offset_, model_.main().state_space != nullptr}, model_.head);
   }
   return ops::mean_all(tape, output_of(hidden), "loss");
 }
@@ -167,10 +216,12 @@ void Network::train_micro_batch() {
   const std::uint64_t tokens = run_.job.batch.sequence;
   const std::uint64_t targets =
       model_.main().cross_attention ? run_.job.batch.target.value_or(tokens) : tokens;
-  const Meta ids{{run_.batch, tokens}, Element::int64};
+  // A recording comes with a few labels; its mask is not given where no sample is padded.
+  const bool sounds = model_.main().input.kind == Input::Kind::waveform;
+  const Meta ids{{run_.batch, sounds ? 1 : tokens}, Element::int64};
   const Tensor mask = tape.empty("attention_mask", ids, Component::other);
   const Tensor labels =
-      tape.empty("labels", {{run_.batch, targets}, Element::int64}, Component::other);
+      tape.empty("labels", {{run_.batch, sounds ? 1 : targets}, Element::int64}, Component::other);
   const Tensor pixels = make_pixels();
   Tensor loss;
   if (model_.head.kind == Head::Kind::projection) {  // Both towers, and their agreement.

@@ -9,6 +9,7 @@
 
 #include "estimate/transformers/input.h"
 #include "estimate/transformers/linear.h"
+#include "estimate/transformers/pooling_head.h"
 #include "estimate/transformers/stack.h"
 #include "estimate/transformers/vision.h"
 
@@ -24,6 +25,7 @@ class Network {
 
  private:
   void make_head();
+  Tensor head_input(const Tensor& hidden);
   Tensor before_head(const Tensor& hidden);
   // The stacks before the last one; what the last one looks at, if it does.
   std::optional<Tensor> run_encoders(std::uint64_t tokens);
@@ -35,6 +37,8 @@ class Network {
   Tensor run_main(std::uint64_t tokens, const Pass& pass, const Tensor& pixels, Tensor& features);
   Tensor make_pixels();
   Tensor output_of(const Tensor& hidden);
+  Tensor pooled_of(const Tensor& hidden);
+  Tensor connectionist_loss(const Tensor& logits);
   Tensor loss_of(const Tensor& hidden);
   void sample(Tensor logits);
   void grow(std::vector<LayerCache>& cache, std::uint64_t tokens);
@@ -46,6 +50,8 @@ class Network {
   std::optional<Linear> project_out_;  // OPT
   std::optional<Linear> head_;
   std::optional<Linear> transform_, classifier_;
+  std::optional<PoolingHead> pooling_;
+  std::optional<Linear> inner_;  // wav2vec 2.0's, in front of a classifier.
   std::optional<NormWeights> transform_norm_;
   std::optional<VisionModules> vision_;
   std::vector<Linear> projections_;  // CLIP: of each tower.

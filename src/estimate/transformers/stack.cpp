@@ -17,6 +17,7 @@ std::vector<Linear*> targets_in(Layer& layer, const std::vector<Target>& targets
   const auto of_attention = [&](AttentionLayer& attention, Target target) {
     if (target == Target::o) return add(attention.o);
     if (attention.qkv) return add(attention.qkv);
+    if (target == Target::q) add(attention.q_narrow);
     add(target == Target::q ? attention.q : target == Target::k ? attention.k : attention.v);
   };
   const auto of_mlp = [&](Mlp& mlp, Target target) {
@@ -25,6 +26,13 @@ std::vector<Linear*> targets_in(Layer& layer, const std::vector<Target>& targets
     add(target == Target::gate ? mlp.gate : mlp.up);
   };
   for (const Target target : targets) {
+    if (layer.state_space) {
+      StateSpaceLayer& mixer = *layer.state_space;
+      if (target == Target::q) add(mixer.in);
+      if (target == Target::k) add(mixer.parts);
+      if (target == Target::o) add(mixer.out);
+      continue;
+    }
     if (target <= Target::o) {
       of_attention(layer.attention, target);
       if (layer.cross) of_attention(*layer.cross, target);
@@ -32,7 +40,7 @@ std::vector<Linear*> targets_in(Layer& layer, const std::vector<Target>& targets
     }
     if (layer.mlp) of_mlp(*layer.mlp, target);
     if (!layer.experts) continue;
-    for (Mlp& expert : layer.experts->experts) of_mlp(expert, target);
+    for (Mlp& expert : layer.experts->each) of_mlp(expert, target);
     if (layer.experts->shared) of_mlp(*layer.experts->shared, target);
   }
   return found;
@@ -85,6 +93,13 @@ StackModules::StackModules(Run& run, const Stack& stack)
 Layer StackModules::make_layer(std::uint64_t index) {
   const Scope scope(run_.tape, layers_name_, index);
   Layer layer;
+  if (stack_.state_space) {
+    const Scope mixer(run_.tape, attention_name_);
+    layer.state_space = make_state_space(run_, stack_);
+    layer.norms.push_back(
+        make_norm(run_, run_.tape.intern(stack_.names.first_norm), stack_.norm, stack_.hidden));
+    return layer;
+  }
   {
     const Scope attention(run_.tape, attention_name_);
     layer.attention = make_attention(run_, stack_, stack_.attention);
@@ -99,6 +114,9 @@ Layer StackModules::make_layer(std::uint64_t index) {
     const Scope mlp(run_.tape, mlp_name_);
     layer.mlp = make_mlp(run_, stack_, stack_.mlp);
   }
+  for (std::size_t half = 0; stack_.layer_scale && half < 2; ++half)
+    layer.scales.push_back(run_.tape.parameter("layer_scale", {{stack_.hidden}, run_.weights()},
+                                               Component::weights, run_.full()));
   for (const std::string* name : norm_names(stack_)) {
     if (index == 0 && stack_.first_norm_skipped && name == &stack_.names.first_norm) continue;
     layer.norms.push_back(make_norm(run_, run_.tape.intern(*name), stack_.norm, stack_.hidden));
@@ -111,104 +129,6 @@ void StackModules::attach_adapters(const std::vector<Target>& targets) {
     const Scope scope(run_.tape, layers_name_, i);
     for (Linear* linear : targets_in(layers_[i], targets)) attach_adapter(run_, *linear);
   }
-}
-
-Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
-  Tape& tape = run_.tape;
-  const std::uint64_t tokens = x.shape[1];
-  std::uint64_t keys = tokens;
-  if (pass.cache != nullptr && !pass.cache->empty() && pass.cache->front().keys.defined())
-    keys += pass.cache->front().keys.shape[2];
-  Shared shared;
-  shared.causal = stack_.causal;
-  shared.dropout = stack_.dropout.attention;
-  const AttentionShape& attention = stack_.attention;
-  if (stack_.positions == Positions::rotary) {
-    const auto width =
-        static_cast<std::uint64_t>(static_cast<double>(attention.head_dim) * attention.rotary_part);
-    const Meta angles{{stack_.angles_by_sample ? x.shape[0] : 1, tokens,
-                       std::max<std::uint64_t>(2, width / 2 * 2)},
-                      attention.by_image ? Element::fp32 : x.element};
-    shared.cos = tape.empty("cos", angles);
-    shared.sin = tape.empty("sin", angles);
-  }
-  shared.both_ways = pass.both_ways;
-  if (pass.both_ways) {
-    add_image_masks(shared, {x.shape[0], 1, tokens, keys}, x.element);
-    return shared;
-  }
-  add_positions(shared, {x.shape[0], attention.heads, tokens, keys}, x.element);
-  add_mask(shared, {x.shape[0], 1, tokens, keys}, x.element);
-  add_window_mask(shared, {x.shape[0], 1, tokens, keys}, x.element);
-  return shared;
-}
-
-// What is added to the scores [batch, heads, queries, keys] for their places. T5 adds its mask to
-// it until transformers 5, and then has one for each sample.
-void StackModules::add_positions(Shared& shared, const Shape& scores, Element element) {
-  Tape& tape = run_.tape;
-  Shape shape = scores;
-  if (relative_bias_) {
-    if (run_.version >= narrow_t5_softmax) shape[0] = 1;
-    shared.bias = ops::positions_from(tape, *relative_bias_, {shape, element});
-    if (stack_.cross_attention) shared.cross_bias = tape.empty("cross_positions", {shape, element});
-  } else if (stack_.positions == Positions::alibi) {
-    shape[2] = 1;
-    shared.bias = tape.empty("alibi", {shape, element});
-  }
-}
-
-void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
-  Tape& tape = run_.tape;
-  const Attention kernel = *run_.job.compute.attention;
-  const AttentionShape& attention = stack_.attention;
-  const bool capped = attention.soft_cap;
-  if (stack_.role == Stack::Role::vision) return;  // Every image is whole.
-  if (attention.multihead) shape[0] = 1;  // One for all samples, whether the kernel asks or not.
-  const bool has_positions =
-      shared.bias && !(attention.relative && run_.version >= narrow_t5_softmax);
-  if (has_positions) return;
-  const bool wanted = kernel == Attention::eager || kernel == Attention::sdpa_mask || capped ||
-                      attention.multihead || attention.relative;
-  const bool padded = kernel == Attention::sdpa_mask || run_.job.compute.padding;
-  if (!wanted || (!stack_.causal && !padded)) return;
-  const bool bools = kernel == Attention::sdpa_mask && run_.version >= bool_masks && !capped &&
-                     !attention.multihead && !attention.relative;
-  shared.mask = tape.empty("attention_mask", {shape, bools ? Element::uint8 : element});
-}
-
-// Layers that look back at fewer tokens than there are have a mask of their own, whatever the
-// others have: PyTorch's own kernels know no window.
-void StackModules::add_window_mask(Shared& shared, const Shape& shape, Element element) {
-  const Attention kernel = *run_.job.compute.attention;
-  if (stack_.role == Stack::Role::vision) return;
-  if (kernel == Attention::math || run_.job.compute.own_windows) return;
-  const bool has_one = kernel == Attention::eager || kernel == Attention::sdpa_mask;
-  std::uint64_t narrower = 0;
-  for (std::uint64_t i = 0; i < stack_.layers; ++i) narrower += is_windowed(i, shape[3]) ? 1 : 0;
-  // Where every layer has the window there is one mask, and these two have that already.
-  if (narrower == 0 || (has_one && narrower == stack_.layers)) return;
-  const bool capped = stack_.attention.soft_cap;
-  const bool bools = kernel != Attention::eager && !capped && run_.version >= bool_masks;
-  Shape stored = shape;
-  const bool padded = kernel == Attention::sdpa_mask || run_.job.compute.padding;
-  if (bools && !padded) stored[0] = 1;  // The others are the same one (expand).
-  shared.window_mask = run_.tape.empty("window_mask", {stored, bools ? Element::uint8 : element});
-  shared.window_mask->shape = shape;
-}
-
-// modeling_gemma3.py, create_masks_for_vision_model: one for all tokens, one for the window.
-void StackModules::add_image_masks(Shared& shared, const Shape& shape, Element element) {
-  const bool bools = *run_.job.compute.attention != Attention::eager && run_.version >= bool_masks;
-  const Meta mask{shape, bools ? Element::uint8 : element};
-  shared.mask = run_.tape.empty("attention_mask", mask);
-  if (!stack_.windows.empty()) shared.window_mask = run_.tape.empty("window_mask", mask);
-}
-
-bool StackModules::is_windowed(std::uint64_t layer, std::uint64_t tokens) const {
-  const std::uint64_t window = stack_.window(layer);
-  // masking_utils.py, _ignore_causal_mask_sdpa: there also where it is just as wide.
-  return window > 0 && (tokens > window || (tokens == window && run_.job.compute.by_pytorch));
 }
 
 Tensor StackModules::forward(Tensor x, const Pass& pass) {
@@ -252,6 +172,7 @@ Tensor StackModules::forward(Tensor x, const Pass& pass) {
 Tensor StackModules::run_layer(std::uint64_t index, const Shared& shared, const Tensor& x,
                                const Pass& pass) {
   const Scope scope(run_.tape, "layers", index);
+  if (stack_.state_space) return run_state_space(index, x, pass);
   const bool parallel = stack_.placement == NormPlacement::parallel_one ||
                         stack_.placement == NormPlacement::parallel_two;
   return parallel ? run_parallel(index, shared, x, pass) : run_serial(index, shared, x, pass);
@@ -285,6 +206,16 @@ Tensor StackModules::feed_forward(const Layer& layer, const Tensor& x, Tensor* i
   return apply(run_, *layer.mlp, x, inner);
 }
 
+// DINOv2: what a half gives times a row, and of some samples nothing.
+Tensor StackModules::scale_branch(const Layer& layer, std::size_t half, const Tensor& x) {
+  if (layer.scales.empty()) return x;
+  Tape& tape = run_.tape;
+  Tensor scaled = ops::mul(tape, x, layer.scales[half], "layer_scaled");
+  if (stack_.drop_path == 0 || !run_.trains()) return scaled;
+  const Tensor kept = tape.empty("drop_path", {{x.shape[0], 1, 1}, x.element});
+  return ops::mul(tape, ops::scale(tape, scaled, "layer_scaled.divided"), kept, "path_dropped");
+}
+
 Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const Tensor& x,
                                 const Pass& pass) {
   const Layer& layer = layers_[index];
@@ -294,6 +225,7 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
   const bool before = !after && !behind;
   const bool ends = behind || stack_.placement == NormPlacement::around;
   std::size_t norm = 0;
+  std::size_t branch_number = 0;
   bool bare = index == 0 && stack_.first_norm_skipped;
   // One half: x + f(norm(x)), with the norm where the family has it.
   const auto half = [&](const Tensor& in, double dropout, Name name, const auto& function) {
@@ -301,6 +233,7 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
     bare = false;
     hidden = function(hidden);
     hidden = run_.dropout(hidden, dropout, "dropped");
+    hidden = scale_branch(layer, branch_number++, hidden);
     if (ends) hidden = apply(run_, layer.norms[norm++], hidden);
     if (stack_.residual_scaled) hidden = ops::scale(tape, hidden, "residual_scaled");
     const Tensor branch = stack_.mlp.names_inner ? hidden : Tensor{};
@@ -329,10 +262,23 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
       return attend(layer, other, input);
     });
   }
-  if (stack_.attention.names_scores) named_ = weights;
+  if (stack_.attention.names_scores || stack_.attention.wide_positions) named_ = weights;
   Tensor inner;
   return half(hidden, dropout, "mlp_residual",
               [&](const Tensor& in) { return feed_forward(layer, in, &inner); });
+}
+
+// The residual is in fp32, and the layer's input in the weights' type, where the file says so.
+Tensor StackModules::run_state_space(std::uint64_t index, const Tensor& x, const Pass& pass) {
+  const Layer& layer = layers_[index];
+  Tape& tape = run_.tape;
+  const Tensor normed =
+      apply(run_, layer.norms[0], ops::cast(tape, x, layer.norms[0].weight.element, "norm.input"));
+  const Tensor residual =
+      stack_.state_space->wide_residual ? ops::cast(tape, x, Element::fp32, "residual.fp32") : x;
+  LayerCache* cache = pass.cache == nullptr ? nullptr : &(*pass.cache)[index];
+  const Scope scope(tape, attention_name_);
+  return ops::add(tape, residual, apply(run_, *layer.state_space, normed, cache), "residual");
 }
 
 Tensor StackModules::run_parallel(std::uint64_t index, const Shared& shared, const Tensor& x,

@@ -7,6 +7,7 @@
 
 #include "estimate/transformers/attention.h"
 #include "estimate/transformers/mlp.h"
+#include "estimate/transformers/state_space.h"
 
 namespace headroom::estimate::transformers {
 
@@ -16,6 +17,8 @@ struct Layer {
   std::optional<AttentionLayer> cross;
   std::optional<Mlp> mlp;
   std::optional<ExpertLayer> experts;
+  std::optional<StateSpaceLayer> state_space;  // In the place of all others but the norm.
+  std::vector<Tensor> scales;  // [hidden], one for each half, where the stack has such.
 };
 
 // What a pass is given beside its input.
@@ -39,6 +42,7 @@ class StackModules {
  private:
   Layer make_layer(std::uint64_t index);
   Shared make_shared(const Tensor& x, const Pass& pass);
+  void add_angles(Shared& shared, const Tensor& x);
   void add_positions(Shared& shared, const Shape& scores, Element element);
   void add_window_mask(Shared& shared, const Shape& shape, Element element);
   void add_image_masks(Shared& shared, const Shape& shape, Element element);
@@ -46,12 +50,14 @@ class StackModules {
   void add_mask(Shared& shared, Shape shape, Element element);
   Tensor run_layer(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
   Tensor attend(const Layer& layer, const Shared& shared, const AttentionInput& input);
+  Tensor scale_branch(const Layer& layer, std::size_t half, const Tensor& x);
   Tensor feed_forward(const Layer& layer, const Tensor& x, Tensor* inner = nullptr);
   Tensor run_serial(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
+  Tensor run_state_space(std::uint64_t index, const Tensor& x, const Pass& pass);
   Tensor run_parallel(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
   AttentionInput attention_input(std::uint64_t index, const Tensor& x, const Pass& pass) const;
 
-  Tensor named_;  // BLOOM: the loop over layers has a name for the last one's probabilities.
+  Tensor named_;  // BLOOM, MPT: the loop over layers has a name for the last probabilities.
   Run& run_;
   const Stack& stack_;
   Name layers_name_;

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/plan_notes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/document.h"
+
+namespace headroom::estimate {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::vector<std::string> notes(const std::string& config, const std::string& job_text) {
+  const auto document = parse_document("[model]\nconfig = \"x\"\n" + job_text);
+  const auto job = parse_job(*document);
+  EXPECT_TRUE(job) << (job ? "" : job.error().message);
+  const auto model = parse_architecture(*parse_json(config));
+  EXPECT_TRUE(model) << (model ? "" : model.error().message);
+  if (!job || !model) return {};
+  Plan plan;
+  plan.job = *job;
+  plan.job.compute.attention = Attention::eager;
+  note_model(*job, plan.job, *model, Device{}, plan);
+  return plan.notes;
+}
+
+const std::string sizes = R"("hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1,
+    "num_attention_heads": 4)";
+const std::string infers = "[method]\nkind = \"inference\"\n";
+
+TEST(PlanNotes, an_encoder_generates_nothing_and_says_so) {
+  const std::string bert =
+      "{\"model_type\": \"bert\", \"vocab_size\": 100, \"max_position_embeddings\": 64, " + sizes +
+      "}";
+  const std::string generate = infers + "[batch]\nsequence = 16\ngenerate = 8\n";
+  EXPECT_THAT(notes(bert, generate), Contains(HasSubstr("bert generates nothing")));
+  EXPECT_THAT(notes(bert, infers + "[batch]\nsequence = 16\n"), IsEmpty());
+  const std::string llama = "{\"model_type\": \"llama\", \"vocab_size\": 100, " + sizes + "}";
+  EXPECT_THAT(notes(llama, generate), IsEmpty());
+  EXPECT_THAT(notes(llama, "[batch]\nsequence = 16\nprompt = 8\n"),
+              Contains(HasSubstr("training does not read them")));
+}
+
+TEST(PlanNotes, images_have_no_prompt) {
+  const std::string vit =
+      "{\"model_type\": \"vit\", \"image_size\": 32, \"patch_size\": 16, " + sizes + "}";
+  EXPECT_THAT(notes(vit, infers + "[batch]\nsequence = 16\nprompt = 8\n"),
+              Contains(HasSubstr("given images and no tokens")));
+}
+
+TEST(PlanNotes, a_family_that_older_classes_were_not_tried_of_is_called_unproven) {
+  const std::string mamba =
+      "{\"model_type\": \"mamba\", \"vocab_size\": 100, \"hidden_size\": 64, "
+      "\"num_hidden_layers\": 1}";
+  EXPECT_THAT(notes(mamba, "[engine]\nkind = \"transformers\"\ntransformers = \"4.57.1\"\n"),
+              Contains(HasSubstr("Unproven: mamba was compared with transformers 5.23")));
+  EXPECT_THAT(notes(mamba, "[engine]\nkind = \"transformers\"\ntransformers = \"5.23.0\"\n"),
+              IsEmpty());
+}
+
+}  // namespace
+}  // namespace headroom::estimate
