@@ -71,6 +71,7 @@ Result<Tried> try_combination(Job open, const Architecture& model, const Device&
   HEADROOM_TRY(const Fit fit, try_job(tried.job));
   HEADROOM_TRY(tried.relative_speed, speed_of(tried.job, model, device));
   tried.fits = fit.fits;
+  tried.allocated_bytes = fit.allocated_bytes;
   tried.device_bytes = fit.device_bytes;
   return tried;
 }
@@ -82,7 +83,7 @@ long speed_rank(const Tried& tried) {
 // What fits before what does not; of the former the fastest, of the latter what needs least.
 bool comes_before(const Tried& a, const Tried& b) {
   if (a.fits != b.fits) return a.fits;
-  if (!a.fits) return a.device_bytes < b.device_bytes;
+  if (!a.fits) return a.allocated_bytes < b.allocated_bytes;
   return speed_rank(a) > speed_rank(b);
 }
 

@@ -29,6 +29,7 @@ Automatic take_automatic(Json& job);
 struct Tried {
   Job job;  // Nothing of it is automatic.
   bool fits = false;
+  std::uint64_t allocated_bytes = 0;  // Peak of live allocations: what tells apart what fits not.
   std::uint64_t device_bytes = 0;
   double relative_speed = 0;  // Of the chosen one, on paper (speed.h).
 };

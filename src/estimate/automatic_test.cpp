@@ -102,7 +102,7 @@ TEST(Automatic, where_nothing_fits_it_is_what_needs_least) {
   ASSERT_TRUE(choice) << choice.error().message;
   EXPECT_FALSE(choice->tried.front().fits);
   for (const Tried& tried : choice->tried)
-    EXPECT_GE(tried.device_bytes, choice->tried.front().device_bytes);
+    EXPECT_GE(tried.allocated_bytes, choice->tried.front().allocated_bytes);
   EXPECT_THAT(to_line(*choice), HasSubstr("nothing fits, and this needs least"));
 }
 
