@@ -126,6 +126,20 @@ void note_untried(const Job& job, const Architecture& model, Plan& plan) {
         "Unproven: {} was compared in fp32, bf16 and fp16, not quantised.", model.family));
 }
 
+// PEFT 0.21 with transformers 5 makes of gate_proj, up_proj and down_proj adapters on the
+// matrices of all experts at once, of the rank times their number, and none on a shared one.
+void note_adapted_experts(const Job& job, const Architecture& model, Plan& plan) {
+  const bool adapts = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
+  if (!adapts || model.stacks.empty() || !model.main().experts) return;
+  const std::vector<Target>& targets = job.method.targets;
+  if (std::none_of(targets.begin(), targets.end(), [](Target each) { return each > Target::o; }))
+    return;
+  plan.notes.emplace_back(
+      "Unproven: PEFT's adapters on the matrices of all experts (gate, up, down) were not compared "
+      "with PyTorch, and may take more than is planned. With targets = [\"q\", \"k\", \"v\", "
+      "\"o\"] they are left out.");
+}
+
 }  // namespace
 
 void note_model(const Job& given, const Job& job, const Architecture& model, const Device& device,
@@ -135,6 +149,7 @@ void note_model(const Job& given, const Job& job, const Architecture& model, con
   note_no_generation(job, model, plan);
   note_unproven(model, plan);
   note_untried(job, model, plan);
+  note_adapted_experts(job, model, plan);
 }
 
 }  // namespace headroom::estimate

@@ -61,5 +61,13 @@ TEST(PlanNotes, a_family_that_older_classes_were_not_tried_of_is_called_unproven
               IsEmpty());
 }
 
+TEST(PlanNotes, adapters_on_experts_are_called_unproven) {
+  const std::string mixtral = "{\"model_type\": \"mixtral\", \"vocab_size\": 100, " + sizes + "}";
+  const std::string lora = "[method]\nkind = \"lora\"\n";
+  const std::string mixture = mixtral.substr(0, mixtral.size() - 1) + ", \"num_local_experts\": 4}";
+  EXPECT_THAT(notes(mixture, lora), Contains(HasSubstr("adapters on the matrices of all experts")));
+  EXPECT_THAT(notes(mixture, lora + "targets = [\"q\", \"v\"]\n"), IsEmpty());
+}
+
 }  // namespace
 }  // namespace headroom::estimate
