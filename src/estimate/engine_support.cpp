@@ -26,7 +26,9 @@ Status check_headroom(const Job& job) {
                   "write base = \"nf4-dq\"" + other);
   if (method.kind != MethodKind::qlora && method.base != format_of(compute.dtype))
     return cannot("method.base", to_string(method.base), "weights in compute.dtype only",
-                  fmt::format("write base = \"{}\"", to_string(compute.dtype)) + other);
+                  fmt::format("write base = \"{}\"{}", to_string(compute.dtype),
+                              is_quantised(method.base) ? ", or kind = \"qlora\"" : "") +
+                      other);
   if (compute.autocast)
     return cannot("compute.autocast", "true", "no autocast", "leave it out" + other);
   if (compute.loss != Loss::eager && compute.loss != Loss::chunked)

@@ -54,7 +54,9 @@ TEST(QuantisedBase, engine_headroom_has_those_of_bitsandbytes_and_no_others) {
     ASSERT_FALSE(refused);
     EXPECT_THAT(refused.error().message, HasSubstr("\"nf4\", \"nf4-dq\" and \"int8\", found"));
   }
-  EXPECT_FALSE(check_engine(job_from("kind = \"lora\"\nbase = \"nf4\"")));
+  const Status other_kind = check_engine(job_from("kind = \"lora\"\nbase = \"nf4\""));
+  ASSERT_FALSE(other_kind);
+  EXPECT_THAT(other_kind.error().next, HasSubstr("or kind = \"qlora\""));
 }
 
 // The weights are smaller by what packing saves, and one matrix is whole for as long as a product
