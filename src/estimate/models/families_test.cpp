@@ -141,7 +141,7 @@ const Published published[] = {
       "tie_word_embeddings": false})"},
 };
 
-class Family : public testing::TestWithParam<Published> {};
+class Family : public ::testing::TestWithParam<Published> {};
 
 TEST_P(Family, has_the_published_number_of_parameters) {
   const auto model = parse_architecture(*parse_json(GetParam().config));
@@ -150,7 +150,7 @@ TEST_P(Family, has_the_published_number_of_parameters) {
   EXPECT_TRUE(model->notes.empty()) << model->notes.front();
 }
 
-INSTANTIATE_TEST_SUITE_P(Published, Family, testing::ValuesIn(published), [](const auto& model) {
+INSTANTIATE_TEST_SUITE_P(Published, Family, ::testing::ValuesIn(published), [](const auto& model) {
   std::string name = model.param.name;
   for (char& c : name) {
     if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
