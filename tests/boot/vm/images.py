@@ -14,7 +14,8 @@ LOADER_PACKAGES = {"bios": ["grub-pc"], "efi": ["grub-efi-amd64"], "sdb": ["syst
 # With the same drivers, to be installed in the middle of a change.
 SECOND_KERNEL = ("cd /opt && apt-get download -qq $(apt-cache depends linux-image-rt-amd64 | sed -n 's/.*Depends: //p' | "
                  "grep ^linux-image) && mv linux-image-*.deb kernel.deb")
-PATIENT = "systemd.default_timeout_start_sec=900"  # Emulated, a disk may take minutes to be found.
+# Emulated, a disk or a serial console may take minutes to be found, in the initramfs as well.
+PATIENT = "systemd.default_timeout_start_sec=900 systemd.default_device_timeout_sec=900"
 CONSOLE = f"console=tty0 console=ttyS0,115200 mitigations=off {PATIENT}"
 WAITS = "x-systemd.device-timeout=900"
 SIZE, BIOS, BOOT = 6144, 1, 400  # MiB: the disk, GRUB's own partition, /boot.
