@@ -163,7 +163,7 @@ Tensor Network::head_input(const Tensor& hidden) {
 Tensor Network::pooled_of(const Tensor& given) {
   Tape& tape = run_.tape;
   const Head& head = model_.head;
-  const Tensor hidden = inner_ ? apply(run_, *inner_, given) : given;
+  Tensor hidden = inner_ ? apply(run_, *inner_, given) : given;
   if (!head.per_sample) return hidden;
   const Shape one = {hidden.shape[0], 1, hidden.shape[2]};
   const auto mean = [&](const Tensor& x) {
