@@ -153,7 +153,7 @@ TEST(ModelConfig, impossible_shapes_are_refused) {
 }
 
 TEST(ModelConfig, heads_without_a_size_are_refused_unless_it_is_given) {
-  const std::string text = R"({"model_type": "llama", "hidden_size": 4, "intermediate_size": 8,
+  const std::string text = R"({"model_type": "qwen2", "hidden_size": 4, "intermediate_size": 8,
       "num_hidden_layers": 1, "num_attention_heads": 8, "vocab_size": 30)";
   const auto model = parse_model_config(*parse_json(text + "}"));
   ASSERT_FALSE(model.has_value());
