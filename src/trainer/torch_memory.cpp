@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <unordered_set>
 #include <utility>
 
@@ -34,9 +35,17 @@ class TorchMemory::Hook : public c10::Allocator {
   // ours.
   static Hook* installed() { return dynamic_cast<Hook*>(c10::GetAllocator(c10::DeviceType::CPU)); }
 
-  c10::DataPtr allocate(std::size_t bytes) const override {
+  // Not marked as overriding: which of the two does depends on PyTorch's version (2.3), as whether
+  // copy_data() does.
+  c10::DataPtr allocate(std::size_t bytes) const {
+    return const_cast<Hook*>(this)->allocate(bytes);
+  }
+  c10::DataPtr allocate(std::size_t bytes) {
     if (bytes == 0) return {nullptr, c10::Device(c10::DeviceType::CPU)};
-    return const_cast<Hook*>(this)->allocate_block(bytes);
+    return allocate_block(bytes);
+  }
+  void copy_data(void* to, const void* from, std::size_t bytes) const {
+    std::memcpy(to, from, bytes);
   }
 
   // oneDNN takes its scratch by raw pointer, which works only if the context is the pointer itself.

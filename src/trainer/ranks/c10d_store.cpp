@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trainer/ranks/c10d_store.h"
 
+#include <c10/util/Logging.h>
 #include <fmt/format.h>
-#include <glog/logging.h>
 
 #include <optional>
 #include <thread>
@@ -165,6 +165,15 @@ std::string what_c10d_says(const std::exception& error) {
   return text.substr(0, text.find('\n'));
 }
 
+// c10d also logs what it throws, once for each try to reach a rank 0 that is on its way.
+void log_nothing() {
+#ifdef C10_USE_GLOG
+  FLAGS_minloglevel = google::GLOG_FATAL;
+#else
+  FLAGS_caffe2_log_level = c10::GLOG_FATAL;
+#endif
+}
+
 Result<StorePtr> connect_again(const RankPlace& place) {
   constexpr auto timeout = 10s;
   try {
@@ -179,8 +188,7 @@ Result<StorePtr> connect_again(const RankPlace& place) {
 
 Result<Meeting> meet(const RankPlace& place, std::uint64_t job, const JoinTimes& times,
                      Observer& observer) {
-  // c10d also logs what it throws, once for each try to reach a rank 0 that is on its way.
-  FLAGS_minloglevel = google::GLOG_FATAL;
+  log_nothing();
   Patience patience(times.meet, observer);
   Meeting meeting;
   HEADROOM_TRY(meeting.address, address_towards(place.rendezvous->host, place.rendezvous->port));
