@@ -247,5 +247,24 @@ TEST(Builds, amds_provider_that_the_build_lacks_is_missed_though_the_cpu_stands_
   EXPECT_EQ(found.cause.id, "backend-unavailable");
 }
 
+TEST(Compilers, a_header_of_cuda_in_a_build_for_rocm_is_the_packages_own_slip) {
+  constexpr std::string_view of_rocm = R"({"vendor": "AMD", "rocm": "6.0"})";
+  for (const char* line :
+       {"csrc/blas_utils_hip.h:18:10: fatal error: mma.h: No such file or directory\n",
+        "csrc/sort_hip.h:4:10: fatal error: 'cuda/std/limits' file not found\n",
+        "csrc/gemm_test_hip.h:68:9: error: use of undeclared identifier 'rocblas_create_handle'\n",
+        "amd_warp_sync_functions.h:235:52: error: static assertion failed due to requirement "
+        "'sizeof(unsigned int) == 8': The mask must be a 64-bit integer. Implicitly promoting\n"}) {
+    EXPECT_EQ(diagnose(line, of_rocm).cause.id, "framework-bug") << line;
+  }
+}
+
+TEST(Compilers, a_header_of_rocm_that_is_not_there_is_still_missing) {
+  EXPECT_EQ(diagnose("op.hip:3:10: fatal error: hipblas/hipblas.h: No such file or directory\n",
+                     R"({"vendor": "AMD", "rocm": "6.0"})")
+                .cause.id,
+            "missing-library");
+}
+
 }  // namespace
 }  // namespace headroom::findings
