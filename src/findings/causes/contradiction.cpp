@@ -52,6 +52,8 @@ constexpr Contradiction contradictions[] = {
      "the runtime reached the GPU, and does not support it"},
     {"tiny-matrix", "job-too-big hipblas-workspace fragmentation", 0.6,
      "the job computes with a matrix that fits into any GPU's memory"},
+    {"dxg-library-not-loaded", "rocm-version-mismatch", 0.4,
+     "the library that would define the symbol was not found"},
     // A table's advice about releases is a guess beside a refusal that the log shows.
     {"kfd-refused", "kernel-too-old", 0.5,
      "opening the device is refused, and an old kernel does not do that"},

@@ -148,5 +148,17 @@ TEST(Wsl, an_update_after_which_the_gpu_is_gone_is_a_regression) {
             "rocm-regression");
 }
 
+TEST(Wsl, a_library_that_is_not_found_explains_the_symbol_that_it_would_define) {
+  const auto got = diagnose(
+      "$ python -c 'import torch; print(torch.cuda.is_available())'\n"
+      "Cannot load librocdxg.so, failed:librocdxg.so: cannot open shared object file: No such file "
+      "or directory\n"
+      "GetExportAddress failed: /venv/lib/python3.12/site-packages/_rocm_sdk_core/lib/"
+      "libhsa-runtime64.so.1: undefined symbol: hsaKmtOpenKFD\n"
+      "False\n",
+      R"({"vendor": "AMD", "rocm": "7.13", "distro": "Ubuntu 24.04, WSL2"})");
+  EXPECT_EQ(got.cause.id, "missing-library");
+}
+
 }  // namespace
 }  // namespace headroom::findings
