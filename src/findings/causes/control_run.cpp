@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.h"
 #include "findings/causes/choice.h"
 #include "findings/causes/contradiction.h"
 #include "logs/describe.h"
@@ -275,7 +276,9 @@ std::optional<Hypothesis> shown_by_control_run(const LogSubject& subject,
         shown.evidence.insert(shown.evidence.begin(),
                               show(subject, *bad.failure, logs::describe(*bad.failure)));
       }
-      shown.fix = {sentence(std::string(rule.fix))};
+      shown.fix = {sentence(fmt::format("Run it {} {}, as in the line that works: {}",
+                                        one.when_set ? "without" : "with", run.setting,
+                                        trim(good.command->text)))};
       return shown;
     }
   }

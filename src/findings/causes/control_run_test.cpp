@@ -241,5 +241,16 @@ TEST(ControlRun, a_run_that_took_the_machine_with_it_is_told_of_by_the_log_read_
   EXPECT_EQ(diagnose(bad + read).cause.id, "gpu-hang");
 }
 
+TEST(ControlRun, the_line_that_works_is_the_way_out) {
+  const auto got = diagnose(
+      "$ ls /dev/dxg\n/dev/dxg\n$ rocminfo\nWSL environment detected.\n"
+      "hsa_init Failed, possibly no supported GPU devices\n"
+      "$ HSA_ENABLE_DXG_DETECTION=1 rocminfo\nAgent 2\n  Name:                    gfx1201\n",
+      R"({"vendor": "AMD", "gfx": "gfx1201"})");
+  ASSERT_EQ(got.cause.id, "host-without-kfd");
+  ASSERT_FALSE(got.cause.fix.empty());
+  EXPECT_THAT(got.cause.fix.front().text, HasSubstr("HSA_ENABLE_DXG_DETECTION=1 rocminfo"));
+}
+
 }  // namespace
 }  // namespace headroom::findings
