@@ -31,6 +31,11 @@ TEST(ToldReleaseForms, releases_of_rocm) {
        "rocm-regression"},
       {fault + "The error shows up when going from ROCm 3.1 to 3.3.\n", "rocm-regression"},
       {fault + "It broke with ROCm 7.1.\n", "rocm-regression"},
+      {died + "Everything from ROCm 5.3 up segfaults.\n", "rocm-regression"},
+      // A distribution's name says nothing of the kernel.
+      {fault + "rocm 7.1.1 on arch linux. I did a system upgrade in between. The docker container "
+               "with ROCm 7.0 on the same machine does not have it.\n",
+       "rocm-regression"},
       {fault + "Broken in ROCm 6.4.2, OK in 6.4.1.\n", "rocm-regression"},
       {fault + "Regression between ROCm 6.4.1 and 6.4.2.\n", "rocm-regression"},
       {fault + "This is a regression: it used to work on ROCm 5.7.\n", "rocm-regression"},

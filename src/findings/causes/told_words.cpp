@@ -43,7 +43,7 @@ constexpr std::array patterns = {
             R"(\b(?:ever )?since (?:then|that (?:day|update|upgrade))\b|\bever since\b)"},
     Pattern{
         WordKind::since, Component::rocm,
-        R"(\b(?:since|as of|starting (?:with|from)|(?:it )?(?:began|begins|started) (?:with|in|after)|introduced (?:in|with|by))\b)"},
+        R"(\b(?:since|as of|(?:everything|anything|all(?: \w+)?) (?:from|above|after|newer than|later than)|starting (?:with|from)|(?:it )?(?:began|begins|started) (?:with|in|after)|introduced (?:in|with|by))\b)"},
     Pattern{WordKind::futile, Component::rocm, futile},
     Pattern{WordKind::opposite, Component::rocm, opposite},
     Pattern{WordKind::bad, Component::rocm, trouble},
@@ -76,7 +76,7 @@ constexpr std::array patterns = {
         R"(\blinux(?:-(?:oem|hwe|image|generic|lowlatency|zen|lts|mainline)[\w-]*)?\b|\bkernels?\b|\bdrm/amd\w*)"},
     Pattern{
         WordKind::component, Component::other,
-        R"(\b(?:python|ubuntu|fedora|debian|arch|nixos|nixpkgs|suse|opensuse|rhel|rocky|centos|windows|wsl2?|cuda|mesa|vulkan|gcc|clang|llvm|cmake|numpy|docker|podman|proxmox|bios|agesa|glibc|node|qemu)\b)"},
+        R"(\b(?:python|ubuntu|fedora|debian|arch|artix|manjaro|cachyos|endeavouros|gentoo|alma|nixos|nixpkgs|suse|opensuse|rhel|rocky|centos|windows|wsl2?|cuda|mesa|vulkan|gcc|clang|llvm|cmake|numpy|docker|podman|proxmox|bios|agesa|glibc|node|qemu)\b(?:[ -](?:gnu/)?linux\b)?)"},
     Pattern{WordKind::component, Component::driver, R"(\badrenalin\b|\bdrivers?\b)"},
     Pattern{WordKind::component, Component::program,
             R"(\b(?:ollama|vllm|sglang|llama\.?cpp|koboldcpp|comfyui|invokeai|localai|lm ?studio|onnxruntime|migraphx|ctranslate2|whisper\.cpp|immich|frigate|transformers|diffusers|sd\.?next|aiter|xformers|bitsandbytes|deepspeed|jax|tensorflow|stable-diffusion\.cpp|exllama\w*|axolotl|unsloth|tinygrad|mfakto|blender)\b)"},
