@@ -23,6 +23,7 @@ bool is_one_of(const Observation& one, const std::string_view (&ids)[n]) {
 // Whether a release can cause the failure. A missing target or library is not a fault of a release.
 bool is_crash(const Observation& one) {
   static constexpr std::string_view ids[] = {"memory-access-fault",
+                                             "memory-in-use",
                                              "gpu-page-fault",
                                              "hsa-exception",
                                              "hip-illegal-access",

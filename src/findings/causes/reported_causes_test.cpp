@@ -92,5 +92,16 @@ TEST(ReportedCauses, a_revision_of_rocm_taken_back_that_mends_it_is_to_blame) {
   EXPECT_NE(diagnose(before + forth + fails + back + fails, amd).cause.id, "rocm-regression");
 }
 
+TEST(ReportedCauses, headings_part_runs_by_their_release) {
+  const auto got = diagnose(
+      "# toolbox rocm-7.2.4\n$ llama-bench -m a.gguf\n"
+      "Memory critical error by agent node-0 (Agent handle: 0x55d0) on address 0x7f2c3c000000. "
+      "Reason: Memory in use.\nAborted (core dumped)\n"
+      "# TheRock 7.13.0, same board\n$ ./llama-bench -m a.gguf\n"
+      "| qwen2 1.5B Q4_K - Medium | 1.04 GiB | 1.54 B | ROCm | 99 | tg128 | 243.11 |\n",
+      R"({"vendor": "AMD", "gfx": "gfx1151"})");
+  EXPECT_EQ(got.cause.id, "rocm-regression");
+}
+
 }  // namespace
 }  // namespace headroom::findings
