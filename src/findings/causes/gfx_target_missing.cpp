@@ -114,6 +114,16 @@ void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) 
   }
 }
 
+// Whether it is said to have been built for the target, and so is no wheel that leaves it out.
+bool is_built_for(const LogSubject& subject, const std::string& gfx) {
+  for (const char* id : {"compiled-for", "targets-set"}) {
+    for (const logs::Observation* one : subject.log.of(id)) {
+      if (one->text.find(gfx) != std::string::npos) return true;
+    }
+  }
+  return false;
+}
+
 // PyTorch's wheels never had code for the card, or had none yet, nothing stands in for it, and the
 // process dies of a wrong memory access at its first work: older runtimes end so where no code is
 // found.
@@ -138,6 +148,7 @@ std::optional<Hypothesis> find_silent_end(const LogSubject& subject) {
   }
   if (subject.scene.setting("HSA_OVERRIDE_GFX_VERSION") != nullptr) return std::nullopt;
   if (dropped_target(subject, target->gfx) != nullptr) return std::nullopt;
+  if (is_built_for(subject, target->gfx)) return std::nullopt;
   NoCode code;
   code.seen = died;
   code.gfx = target->gfx;

@@ -207,5 +207,23 @@ TEST(GfxOverrideWrong, a_program_may_set_the_variable_itself) {
   EXPECT_NE(diagnose(symptom, R"({"gfx": "gfx1151"})").cause.id, "gfx-override-wrong");
 }
 
+TEST(GfxTargetMissing, hips_assertion_on_loading_a_binary_is_about_its_code) {
+  EXPECT_EQ(diagnose("python: /build/clr-rocm-6.0.2/hipamd/src/hip_code_object.cpp:762: "
+                     "hip::FatBinaryInfo** hip::StatCO::addFatBinary(const void*, bool): Assertion "
+                     "`err == hipSuccess' failed.\n",
+                     R"({"vendor": "AMD", "gfx": "gfx90c"})")
+                .cause.id,
+            "gfx-target-missing");
+}
+
+TEST(GfxTargetMissing, a_build_of_ones_own_for_the_card_is_no_wheel_that_lacks_it) {
+  const std::string crash = "torch 2.2.0a0+git6849d75\nSegmentation fault (core dumped)\n";
+  constexpr std::string_view card = R"({"vendor": "AMD", "gfx": "gfx1010", "rocm": "5.7"})";
+  const auto wheel = diagnose(crash, card);
+  const auto own = diagnose("PYTORCH_ROCM_ARCH=gfx1010 python setup.py develop\n" + crash, card);
+  EXPECT_GT(testing::confidence_of(wheel, "gfx-target-missing"), 0);
+  EXPECT_EQ(testing::confidence_of(own, "gfx-target-missing"), 0);
+}
+
 }  // namespace
 }  // namespace headroom::findings
