@@ -82,5 +82,13 @@ TEST(Healthy, a_worker_that_ends_unexpectedly_is_not_health) {
   }
 }
 
+TEST(Conclusions, the_head_of_nvidia_smis_list_of_processes_tells_the_vendor) {
+  const auto got = testing::diagnose(
+      "| Processes:                                          GPU Memory |\n"
+      "|  GPU       PID  Type  Process name                    Usage     |\n"
+      "|    0     31794    C   Unknown Error                   5371MiB   |\n");
+  EXPECT_EQ(got.cause.id, "not-amd-gpu");
+}
+
 }  // namespace
 }  // namespace headroom::findings
