@@ -7,6 +7,7 @@
 #include "findings/causes/choice.h"
 #include "findings/causes/exception_chain.h"
 #include "findings/causes/recovery.h"
+#include "findings/causes/told_versions.h"
 
 namespace headroom::findings {
 namespace {
@@ -54,6 +55,8 @@ constexpr Contradiction contradictions[] = {
      "the job computes with a matrix that fits into any GPU's memory"},
     {"dxg-library-not-loaded", "rocm-version-mismatch", 0.4,
      "the library that would define the symbol was not found"},
+    {"radv-no-memory-to-submit", "gpu-hang", 0.4,
+     "the driver names a lack of memory as the reason why the device was lost"},
     // A table's advice about releases is a guess beside a refusal that the log shows.
     {"kfd-refused", "kernel-too-old", 0.5,
      "opening the device is refused, and an old kernel does not do that"},
@@ -97,6 +100,22 @@ bool weigh_reach_in_wsl(const LogSubject& subject, std::string_view cause, Hypot
   return true;
 }
 
+// A job that another release of a program or of ROCm is said to run on this machine fits into it.
+bool weigh_other_release(const LogSubject& subject, std::string_view cause,
+                         Hypothesis& hypothesis) {
+  if (cause != "job-too-big") return false;
+  for (const Component about : {Component::program, Component::torch, Component::rocm}) {
+    const ToldVersions told = told_versions(subject.log, about);
+    if (!told.is_comparison() || told.told == nullptr) continue;
+    if (rests_on(hypothesis, *told.told)) continue;
+    constexpr double keeps = 0.6;
+    speak_against(hypothesis, keeps,
+                  show(subject, *told.told, "another release is said to run the same job"));
+    return true;
+  }
+  return false;
+}
+
 // What holds for one of several GPUs says nothing about the others.
 bool may_be_another_gpu(const LogSubject& subject) {
   return subject.scene.gpus.size() > 1;
@@ -124,6 +143,7 @@ bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
     any = true;
   }
   any |= weigh_reach_in_wsl(subject, cause, hypothesis);
+  any |= weigh_other_release(subject, cause, hypothesis);
   if (!names_cause(of_rocms_code, cause)) return any;
   if (const Observation* vulkan = failed_with_vulkan(subject, hypothesis)) {
     constexpr double keeps = 0.3;

@@ -84,5 +84,27 @@ TEST(Contradiction, a_run_with_vulkan_does_not_fail_for_want_of_rocms_code) {
             refused("$ ./llama-cli\n" + rocm));
 }
 
+TEST(Contradiction, a_device_lost_for_want_of_memory_did_not_hang) {
+  constexpr std::string_view amd = R"({"vendor": "AMD", "gpu": "Radeon 780M"})";
+  const std::string lost = "vk::Queue::submit: ErrorDeviceLost\n";
+  EXPECT_EQ(diagnose(lost, amd).cause.id, "gpu-hang");
+  EXPECT_NE(
+      diagnose("radv/amdgpu: Not enough memory for command submission\n" + lost, amd).cause.id,
+      "gpu-hang");
+}
+
+TEST(Contradiction, a_job_that_another_release_runs_is_not_too_big) {
+  constexpr std::string_view amd = R"({"vendor": "AMD", "gfx": "gfx1100"})";
+  const std::string refused =
+      "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 2048.00 MiB on device 0: cudaMalloc "
+      "failed: out of memory\n";
+  EXPECT_EQ(diagnose(refused, amd).cause.id, "job-too-big");
+  EXPECT_EQ(diagnose(refused + "ollama 0.32.9 runs the same model. 0.32.10 fails.\n", amd).cause.id,
+            "framework-bug");
+  EXPECT_EQ(
+      diagnose(refused + "vLLM 0.9.1 works with the same command, 0.9.2 fails.\n", amd).cause.id,
+      "framework-bug");
+}
+
 }  // namespace
 }  // namespace headroom::findings
