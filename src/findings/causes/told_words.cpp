@@ -24,72 +24,74 @@ constexpr const char* other_path =
     R"(host|memory|routine|attention|reduction|copies|copy)\b)";
 
 // Where two of these begin at one place, the one that stands first here is taken.
-constexpr std::array patterns = {
-    Pattern{WordKind::good, Component::rocm, denied_trouble},
-    Pattern{
-        WordKind::once, Component::rocm,
-        R"(\bused to (?:work|run|be fine|be ok\w*|train|load)\b|\bworked (?:\w+ )?(?:before|earlier|previously|in the past|a while ago)\b|\b(?:previously|formerly|always) worked\b|\bhad (?:been working|worked)\b|\bworked (?:\w+ ){0,2}(?:yesterday|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|last (?:week|month|year)|for (?:\w+ )?(?:days|weeks|months|years))\b)"},
-    // What is expected or asked for has not come about.
-    Pattern{
-        WordKind::pause, Component::rocm,
-        R"(\bany (?:updates?|news|progress)\b|\b(?:should|ought to|supposed to|expected to|might|may) (?:\w+ )?(?:work|run|be|have|support|fix|help|solve)\w*(?: (?:fine|fixed|ok|good|solved|supported|stable))?)"},
-    // What was not changed is not what it is about.
-    Pattern{
-        WordKind::pause, Component::rocm,
-        R"(\bsame (?:rocm|kernel|driver|firmware|linux|torch)\b(?: \d[\d.]*)?|\b(?:rocm|kernel|driver|firmware|linux|torch) (?:\d[\d.]* )?(?:itself )?(?:not touched|untouched|unchanged|stayed the same|was not changed)\b)"},
-    // A program that takes another path goes back to no release.
-    Pattern{WordKind::pause, Component::rocm, other_path},
-    Pattern{WordKind::since_then, Component::rocm,
-            R"(\b(?:ever )?since (?:then|that (?:day|update|upgrade))\b|\bever since\b)"},
-    Pattern{
-        WordKind::since, Component::rocm,
-        R"(\b(?:since|as of|(?:everything|anything|all(?: \w+)?) (?:from|above|after|newer than|later than)|starting (?:with|from)|(?:it )?(?:began|begins|started) (?:with|in|after)|introduced (?:in|with|by))\b)"},
-    Pattern{WordKind::futile, Component::rocm, futile},
-    Pattern{WordKind::opposite, Component::rocm, opposite},
-    Pattern{WordKind::bad, Component::rocm, trouble},
-    Pattern{WordKind::good, Component::rocm, success},
-    Pattern{
-        WordKind::only, Component::rocm,
-        R"(\bonly (?:happen\w* |occur\w* |seen |there |present |crash\w* |fail\w* )?(?:on|in|with|under|from|after)\b)"},
-    Pattern{WordKind::too, Component::rocm, R"(\b(?:too|as well|likewise)\b)"},
-    Pattern{
-        WordKind::back, Component::rocm,
-        R"(\bdowngrad\w*|\brevert\w*|\broll(?:ed|ing|s)?[ -]?back\b|\b(?:went|going|go|goes|switch(?:ed|ing)?|moved?|moving|stepp?(?:ed|ing)?|fell|fall(?:ing)?|changed|drop(?:ped|ping)?) back\b|\bpinn(?:ed|ing)\b)"},
-    Pattern{
-        WordKind::forth, Component::rocm,
-        R"(\bupgrad\w*|\bupdat(?:e|es|ed|ing)\b|\bbump(?:ed|ing)?\b|\b(?:switch(?:ed|ing)?|mov(?:ed|ing)|went|jump(?:ed)?|chang(?:ed|ing)) to\b|\bmigrat\w+ (?:to|from)\b|\b(?:going|went|goes|mov(?:ed|ing)|coming|came|switch(?:ed|ing)?) from\b|\bpulled (?:in )?(?:the |a )?(?:latest|new\w*)\b|\breplac\w+\b|\bbrought\b|\btaking (?:the|a) (?:\w+ )?(?:one|version|package|release)\b)"},
-    Pattern{WordKind::added, Component::rocm, R"(\binstall(?:s|ed|ing)\b|\bboot(?:ed|ing)\b)"},
-    Pattern{WordKind::newer, Component::rocm,
-            R"(\b(?:newer|newest|latest|later|new|current (?:master|main|git|head|trunk))\b)"},
-    Pattern{
-        WordKind::older, Component::rocm,
-        R"(\b(?:older|previous|previously|earlier|prior|old|from (?:\w+ ){1,2}(?:days?|weeks?|months?) ago|the (?:version|release|one|build|package|image) before|(?:yesterday|last (?:week|month|year))['’]?s)\b)"},
-    Pattern{WordKind::component, Component::firmware,
-            R"((?:linux-|amd-gpu-)?\bfirmware(?:-amdgpu|-amd-graphics)?\b)"},
-    Pattern{
-        WordKind::component, Component::rocm,
-        R"(\brocm(?:sdk)?(?:-\w+)?|\bhip(?: ?sdk)?\b|\btherock\b|\bclr\b|\blibamdhip64\b|\b(?:lib)?(?:rocblas|hipblaslt|miopen|rocr|comgr)\b|\bnightl(?:y|ies) (?:build )?(?:of|from) (?:the ?rock|rocm)\b)"},
-    Pattern{WordKind::component, Component::torch,
-            R"(\b(?:py)?torch\b|\bnightl(?:y|ies)\b|\btriton\b)"},
-    Pattern{
-        WordKind::component, Component::kernel,
-        R"(\blinux(?:-(?:oem|hwe|image|generic|lowlatency|zen|lts|mainline)[\w-]*)?\b|\bkernels?\b|\bdrm/amd\w*)"},
-    Pattern{
-        WordKind::component, Component::other,
-        R"(\b(?:python|ubuntu|fedora|debian|arch|artix|manjaro|cachyos|endeavouros|gentoo|alma|nixos|nixpkgs|suse|opensuse|rhel|rocky|centos|windows|wsl2?|cuda|mesa|vulkan|gcc|clang|llvm|cmake|numpy|docker|podman|proxmox|bios|agesa|glibc|node|qemu)\b(?:[ -](?:gnu/)?linux\b)?)"},
-    Pattern{WordKind::component, Component::driver, R"(\badrenalin\b|\bdrivers?\b)"},
-    Pattern{WordKind::component, Component::program,
+constexpr std::array patterns =
+    {
+        Pattern{WordKind::good, Component::rocm, denied_trouble},
+        Pattern{
+            WordKind::once, Component::rocm,
+            R"(\bused to (?:work|run|be fine|be ok\w*|train|load)\b|\bworked (?:\w+ )?(?:before|earlier|previously|in the past|a while ago)\b|\b(?:previously|formerly|always) worked\b|\bhad (?:been working|worked)\b|\bworked (?:\w+ ){0,2}(?:yesterday|on (?:mon|tues|wednes|thurs|fri|satur|sun)day|last (?:week|month|year)|for (?:\w+ )?(?:days|weeks|months|years))\b)"},
+        // What is expected or asked for has not come about.
+        Pattern{
+            WordKind::pause, Component::rocm,
+            R"(\bany (?:updates?|news|progress)\b|\b(?:should|ought to|supposed to|expected to|might|may) (?:\w+ )?(?:work|run|be|have|support|fix|help|solve)\w*(?: (?:fine|fixed|ok|good|solved|supported|stable))?)"},
+        // What was not changed is not what it is about.
+        Pattern{
+            WordKind::pause, Component::rocm,
+            R"(\bsame (?:rocm|kernel|driver|firmware|linux|torch)\b(?: \d[\d.]*)?|\b(?:rocm|kernel|driver|firmware|linux|torch) (?:\d[\d.]* )?(?:itself )?(?:not touched|untouched|unchanged|stayed the same|was not changed)\b)"},
+        // A program that takes another path goes back to no release.
+        Pattern{WordKind::pause, Component::rocm, other_path},
+        Pattern{WordKind::since_then, Component::rocm,
+                R"(\b(?:ever )?since (?:then|that (?:day|update|upgrade))\b|\bever since\b)"},
+        Pattern{
+            WordKind::since, Component::rocm,
+            R"(\b(?:since|as of|(?:everything|anything|all(?: \w+)?) (?:from|above|after|newer than|later than)|starting (?:with|from)|(?:it )?(?:began|begins|started) (?:with|in|after)|introduced (?:in|with|by))\b)"},
+        Pattern{WordKind::futile, Component::rocm, futile},
+        Pattern{WordKind::opposite, Component::rocm, opposite},
+        Pattern{WordKind::bad, Component::rocm, trouble},
+        Pattern{WordKind::good, Component::rocm, success},
+        Pattern{
+            WordKind::only, Component::rocm,
+            R"(\bonly (?:happen\w* |occur\w* |seen |there |present |crash\w* |fail\w* )?(?:on|in|with|under|from|after)\b)"},
+        Pattern{WordKind::too, Component::rocm, R"(\b(?:too|as well|likewise)\b)"},
+        Pattern{
+            WordKind::back, Component::rocm,
+            R"(\bdowngrad\w*|\brevert\w*|\broll(?:ed|ing|s)?[ -]?back\b|\b(?:went|going|go|goes|switch(?:ed|ing)?|moved?|moving|stepp?(?:ed|ing)?|fell|fall(?:ing)?|changed|drop(?:ped|ping)?) back\b|\bpinn(?:ed|ing)\b)"},
+        Pattern{
+            WordKind::forth, Component::rocm,
+            R"(\bupgrad\w*|\bupdat(?:e|es|ed|ing)\b|\bbump(?:ed|ing)?\b|\b(?:switch(?:ed|ing)?|mov(?:ed|ing)|went|jump(?:ed)?|chang(?:ed|ing)) to\b|\bmigrat\w+ (?:to|from)\b|\b(?:going|went|goes|mov(?:ed|ing)|coming|came|switch(?:ed|ing)?) from\b|\bpulled (?:in )?(?:the |a )?(?:latest|new\w*)\b|\breplac\w+\b|\bbrought\b|\btaking (?:the|a) (?:\w+ )?(?:one|version|package|release)\b)"},
+        Pattern{WordKind::added, Component::rocm, R"(\binstall(?:s|ed|ing)\b|\bboot(?:ed|ing)\b)"},
+        Pattern{WordKind::newer, Component::rocm,
+                R"(\b(?:newer|newest|latest|later|new|current (?:master|main|git|head|trunk))\b)"},
+        Pattern{
+            WordKind::older, Component::rocm,
+            R"(\b(?:older|previous|previously|earlier|prior|old|from (?:\w+ ){1,2}(?:days?|weeks?|months?) ago|the (?:version|release|one|build|package|image) before|(?:yesterday|last (?:week|month|year))['’]?s)\b)"},
+        Pattern{WordKind::component, Component::firmware,
+                R"((?:linux-|amd-gpu-)?\bfirmware(?:-amdgpu|-amd-graphics)?\b)"},
+        Pattern{
+            WordKind::component, Component::rocm,
+            R"(\brocm(?:sdk)?(?:-\w+)?|\bhip(?: ?sdk)?\b|\btherock\b|\bclr\b|\blibamdhip64\b|\b(?:lib)?(?:rocblas|hipblaslt|miopen|rocr|comgr)\b|\bnightl(?:y|ies) (?:build )?(?:of|from) (?:the ?rock|rocm)\b)"},
+        Pattern{WordKind::component, Component::torch,
+                R"(\b(?:py)?torch\b|\bnightl(?:y|ies)\b|\btriton\b)"},
+        Pattern{
+            WordKind::component, Component::kernel,
+            R"(\blinux(?:-(?:oem|hwe|image|generic|lowlatency|zen|lts|mainline)[\w-]*)?\b|\bkernels?\b|\bdrm/amd\w*)"},
+        Pattern{
+            WordKind::component,
+            Component::other, R"(\b(?:python|ubuntu|fedora|debian|arch|artix|manjaro|cachyos|endeavouros|gentoo|alma|nixos|nixpkgs|suse|opensuse|rhel|rocky|centos|windows|wsl2?|cuda|mesa|vulkan|gcc|clang|llvm|cmake|numpy|docker|podman|proxmox|bios|agesa|glibc|node|qemu)\b(?:[ -](?:gnu/)?linux\b)?)"},
+        Pattern{WordKind::component, Component::driver, R"(\badrenalin\b|\bdrivers?\b)"},
+        Pattern{
+            WordKind::component, Component::program,
             R"(\b(?:ollama|vllm|sglang|llama\.?cpp|koboldcpp|comfyui|invokeai|localai|lm ?studio|onnxruntime|migraphx|ctranslate2|whisper\.cpp|immich|frigate|transformers|diffusers|sd\.?next|aiter|xformers|bitsandbytes|deepspeed|jax|tensorflow|stable-diffusion\.cpp|exllama\w*|axolotl|unsloth|tinygrad|mfakto|blender)\b)"},
-    Pattern{
-        WordKind::version, Component::rocm,
-        R"(\bv?\d{1,2}\.(?:\d{1,3}|x\b)(?:\.\d+)*(?:a20\d{6}|[-.]?(?:rc|a|b|dev)\d+)?(?:[-.]\d+)?|\ba?20\d{6}\b|\b0x[0-9a-f]{2,8}\b|\bb\d{4,5}\b)"},
-    Pattern{WordKind::before, Component::rocm,
-            R"(\b(?:before|until|till|prior to|instead of|rather than)\b)"},
-    Pattern{WordKind::from, Component::rocm, R"(\b(?:from|between)\b)"},
-    Pattern{WordKind::to, Component::rocm, R"(\bto\b|-+>|=+>|→|\band\b|\bby\b)"},
-    Pattern{WordKind::stop, Component::rocm, R"([.;!?](?:\s|$)|[—|])"},
-    Pattern{WordKind::pause, Component::rocm,
-            R"(\b(?:but|however|while|whereas|although|though|now)\b|[,()](?:\s|$)| -+ )"},
+        Pattern{
+            WordKind::version, Component::rocm,
+            R"(\bv?\d{1,2}\.(?:\d{1,3}|x\b)(?:\.\d+)*(?:a20\d{6}|[-.]?(?:rc|a|b|dev)\d+)?(?:[-.]\d+)?|\ba?20\d{6}\b|\b0x[0-9a-f]{2,8}\b|\bb\d{4,5}\b)"},
+        Pattern{WordKind::before, Component::rocm,
+                R"(\b(?:before|until|till|prior to|instead of|rather than)\b)"},
+        Pattern{WordKind::from, Component::rocm, R"(\b(?:from|between)\b)"},
+        Pattern{WordKind::to, Component::rocm, R"(\bto\b|-+>|=+>|→|\band\b|\bby\b)"},
+        Pattern{WordKind::stop, Component::rocm, R"([.;!?](?:\s|$)|[—|])"},
+        Pattern{WordKind::pause, Component::rocm,
+                R"(\b(?:but|however|while|whereas|although|though|now)\b|[,()](?:\s|$)| -+ )"},
 };
 
 // One expression with a group for each pattern.
