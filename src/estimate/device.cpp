@@ -129,6 +129,13 @@ Status name_older_stack(Device& device, const std::string& target) {
   return Done{};
 }
 
+// vLLM beside the trainer (GRPOConfig, vllm_mode = "colocate") takes a share of the whole card.
+void leave_to_vllm(Device& device, const Job& job) {
+  if (!job.preference.vllm_share || !device.capacity) return;
+  const double share = *job.preference.vllm_share * static_cast<double>(device.capacity->value);
+  device.context = Bytes{device.context.value + static_cast<std::uint64_t>(share)};
+}
+
 }  // namespace
 
 Result<Device> device_of(const Job& job, const knowledge::Card& card) {
@@ -142,6 +149,7 @@ Result<Device> device_of(const Job& job, const knowledge::Card& card) {
   }
   take_card(device, card);
   if (job.device.context) device.context = *job.device.context;
+  leave_to_vllm(device, job);
   return device;
 }
 
@@ -175,6 +183,7 @@ Result<Device> find_device(const Job& job, const std::optional<PresentGpu>& pres
     HEADROOM_CHECK(take_vendor(device, Vendor::amd));
   }
   if (job.device.context) device.context = *job.device.context;
+  leave_to_vllm(device, job);
   if (job.compute.dtype == DType::bf16 && device.half == DType::fp16) {
     device.notes.emplace_back(
         "This GPU has no arithmetic in bf16, so the job computes by way of fp32, and slowly. In "

@@ -12,6 +12,7 @@
 #include "estimate/job_evaluation.h"
 #include "estimate/job_images.h"
 #include "estimate/job_optimizer.h"
+#include "estimate/job_preference.h"
 #include "estimate/job_schedule.h"
 #include "estimate/job_words.h"
 
@@ -40,7 +41,6 @@ constexpr Range ranks = {1, 1U << 16U};
 constexpr Range batches = {1, 1U << 20U};
 constexpr Range sequences = {1, 1U << 24U};
 constexpr Bytes least_capacity = 4_KiB;  // Less is a number without its unit.
-constexpr Range group_sizes = {1, 1U << 20U};
 constexpr Range stage_counts = {1, 16};  // As many ranks as a job has.
 constexpr Range large_numbers = {1, std::uint64_t{1} << 40U};
 
@@ -167,21 +167,10 @@ class JobParser {
     read_targets(method);
     method.read_choice("adapter_dtype", job_.method.adapter_dtype, dtype_names);
     read_frozen(method, job_.method);
-    read_group_size(method);
+    read_preference_method(method, job_);
+    read_group_size(method, job_.method);
     method.refuse_unknown();
     check_base(method);
-  }
-
-  // -1, or a whole number as every other.
-  void read_group_size(TableReader& method) {
-    const Json* given = method.find("group_size");
-    if (given != nullptr && given->is_number() && *given == -1) {
-      job_.method.group_size = -1;
-      return;
-    }
-    std::uint64_t size = 128;
-    method.read("group_size", size, group_sizes);
-    job_.method.group_size = static_cast<std::int64_t>(size);
   }
 
   void check_base(TableReader& method) {
@@ -276,6 +265,7 @@ class JobParser {
         job_.batch.micro.reset();
       }
     }
+    read_preference_batch(batch, job_);
     job_.batch.prompt = job_.batch.sequence;
     batch.read("prompt", job_.batch.prompt, sequences);
     batch.read("generate", job_.batch.generate, {0, sequences.max});
@@ -307,6 +297,7 @@ class JobParser {
     engine.read_choice("kind", job_.engine.kind, engine_names);
     read_release(engine, "transformers", job_.engine.transformers);
     read_release(engine, "torch", job_.engine.torch);
+    read_preference_engine(engine, job_);
     engine.read("command", job_.engine.command);
     engine.read("stages", job_.engine.stages, stage_counts);
     if (job_.engine.stages > 1 && job_.engine.kind != EngineKind::headroom)

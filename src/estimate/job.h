@@ -34,6 +34,9 @@ enum class Master : std::uint8_t { none, fp32 };
 enum class ScheduleKind : std::uint8_t { constant, constant_with_warmup, linear, cosine };
 enum class EngineKind : std::uint8_t { headroom, transformers, command };
 enum class Target : std::uint8_t { q, k, v, o, gate, up, down };
+// What a step trains on, by TRL's trainers: text as it is, pairs of answers (DPOTrainer), answers
+// that the model makes itself (GRPOTrainer).
+enum class TrainerKind : std::uint8_t { sft, dpo, grpo };
 
 std::uint64_t size_of(DType dtype);  // Bytes per element.
 WeightFormat format_of(DType dtype);
@@ -48,6 +51,7 @@ std::string_view to_string(OptimizerKind kind);
 std::string_view to_string(ScheduleKind kind);
 std::string_view to_string(EngineKind kind);
 std::string_view to_string(Target target);
+std::string_view to_string(TrainerKind kind);
 
 struct Job {
   struct Model {
@@ -78,6 +82,26 @@ struct Job {
     bool freeze_language_model = false;
     bool freeze_feature_encoder = false;  // The convolutions of a model that hears samples.
   } method;
+
+  // Keys of [method], [batch] and [engine], named as TRL's options are. A row is a prompt and one
+  // answer to it: batch.sequence tokens in all.
+  struct Preference {
+    TrainerKind trainer = TrainerKind::sft;  // method.trainer
+    bool precomputed = false;  // method.precompute_ref_log_probs: no reference while training.
+    double beta = 0;           // method.beta; above 0: GRPO has a reference.
+    std::uint64_t prompt = 0;  // batch.max_prompt_length: tokens that are no part of the answer.
+    std::uint64_t generations = 8;  // batch.num_generations
+    // batch.steps_per_generation: micro-batches whose answers are made together; nothing: as many
+    // as are accumulated.
+    std::optional<std::uint64_t> generation_steps;
+    std::uint64_t iterations = 1;      // batch.num_iterations: trained steps for each generation.
+    std::optional<double> vllm_share;  // method.vllm_gpu_memory_utilization, with use_vllm.
+    std::string trl = "newest";        // engine.trl
+
+    std::uint64_t answered(std::uint64_t sequence) const {
+      return sequence > prompt ? sequence - prompt : 1;
+    }
+  } preference;
 
   struct Compute {
     DType dtype = DType::bf16;

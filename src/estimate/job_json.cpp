@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/document.h"
+#include "estimate/job_preference.h"
 
 namespace headroom::estimate {
 namespace {
@@ -95,10 +96,13 @@ Json to_json(const Job& job) {
     if (job.engine.torch != Job::Engine{}.torch) engine["torch"] = job.engine.torch;
   }
   if (job.engine.stages > 1) engine["stages"] = job.engine.stages;
-  return {{"method", method_of(job.method)},
+  Json method = method_of(job.method);
+  Json batch = batch_of(job.batch, job.method.kind);
+  write_preference(job, method, batch, engine);
+  return {{"method", method},
           {"compute", compute_of(job.compute)},
           {"optimizer", optimizer_of(job.optimizer)},
-          {"batch", batch_of(job.batch, job.method.kind)},
+          {"batch", batch},
           {"engine", engine},
           {"device", device_of(job.device)}};
 }

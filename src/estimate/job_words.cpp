@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/document.h"
 #include "base/printable.h"
 
 namespace headroom::estimate {
@@ -88,6 +89,18 @@ void read_release(TableReader& table, const char* key, std::string& release) {
                          printable(given)),
              fmt::format("write for instance {} = \"{}\", or leave it out", key,
                          std::string_view(key) == "torch" ? "2.6.0" : "4.57.1"));
+}
+
+void read_group_size(TableReader& table, Job::Method& method) {
+  constexpr Range sizes = {1, 1U << 20U};
+  const Json* given = table.find("group_size");
+  if (given != nullptr && given->is_number() && *given == -1) {
+    method.group_size = -1;
+    return;
+  }
+  std::uint64_t size = 128;
+  table.read("group_size", size, sizes);
+  method.group_size = static_cast<std::int64_t>(size);
 }
 
 }  // namespace headroom::estimate

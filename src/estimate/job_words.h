@@ -37,4 +37,7 @@ std::vector<Target> targets_of(std::string_view module);
 // "newest". Anything else is refused: it would be taken for the newest.
 void read_release(TableReader& table, const char* key, std::string& release);
 
+// method.group_size: -1, or a whole number as every other.
+void read_group_size(TableReader& table, Job::Method& method);
+
 }  // namespace headroom::estimate

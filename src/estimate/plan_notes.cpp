@@ -7,6 +7,7 @@
 #include <array>
 #include <string_view>
 
+#include "estimate/transformers/answer_scores.h"
 #include "estimate/transformers/engine.h"
 #include "estimate/transformers/version.h"
 
@@ -140,6 +141,49 @@ void note_adapted_experts(const Job& job, const Architecture& model, Plan& plan)
       "\"o\"] they are left out.");
 }
 
+// What of TRL's steps was compared, and what of the job they were planned from was assumed.
+void note_preference(const Job& job, const Architecture& model, Plan& plan) {
+  const Job::Preference& preference = job.preference;
+  if (preference.trainer == TrainerKind::sft || model.stacks.empty()) return;
+  if (preference.prompt == 0)
+    plan.notes.push_back(
+        fmt::format("All {} tokens of a row are taken for its answer, as max_prompt_length is not "
+                    "there. Tokens of the prompt take less.",
+                    job.batch.sequence));
+  // 1.14 has kernels of its own over all logits; GRPOTrainer made those of the answers alone.
+  using transformers::Version;
+  const Version trl = transformers::parse_version(preference.trl);
+  const bool compared = preference.trainer == TrainerKind::dpo && trl >= Version{1, 0} &&
+                        (trl.major != 1 || trl.minor != 14);
+  if (trl < transformers::tiled_head && !compared)
+    plan.notes.push_back(
+        fmt::format("Unproven: TRL {} is planned as DPOTrainer of 1.6 makes all logits of a "
+                    "micro-batch at once. Since 1.15 there is only a tile of them.",
+                    preference.trl));
+  if (job.method.kind == MethodKind::qlora)
+    plan.notes.push_back(
+        fmt::format("Unproven: trainer = \"{}\" was compared with TRL 1.16 over plain weights, not "
+                    "over quantised ones.",
+                    to_string(preference.trainer)));
+  if (model.main().experts)
+    plan.notes.emplace_back(
+        "Unproven: TRL's steps were compared on models without experts; the router's own loss is "
+        "not counted.");
+  if (preference.vllm_share)
+    plan.notes.push_back(fmt::format(
+        "Unproven: vLLM on the same card takes {} of it, which is counted with the context. What "
+        "it leaves while it sleeps, and the weights that are sent to it, are not.",
+        *preference.vllm_share));
+  const std::uint64_t steps =
+      preference.generation_steps.value_or(job.batch.accumulate.value_or(1));
+  if (preference.trainer == TrainerKind::grpo &&
+      *job.batch.micro * steps % preference.generations != 0)
+    plan.notes.push_back(
+        fmt::format("TRL refuses micro × steps_per_generation = {} × {}, which is no multiple of "
+                    "num_generations = {}.",
+                    *job.batch.micro, steps, preference.generations));
+}
+
 }  // namespace
 
 void note_model(const Job& given, const Job& job, const Architecture& model, const Device& device,
@@ -150,6 +194,7 @@ void note_model(const Job& given, const Job& job, const Architecture& model, con
   note_unproven(model, plan);
   note_untried(job, model, plan);
   note_adapted_experts(job, model, plan);
+  note_preference(job, model, plan);
 }
 
 }  // namespace headroom::estimate

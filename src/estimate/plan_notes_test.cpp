@@ -69,5 +69,21 @@ TEST(PlanNotes, adapters_on_experts_are_called_unproven) {
   EXPECT_THAT(notes(mixture, lora + "targets = [\"q\", \"v\"]\n"), IsEmpty());
 }
 
+TEST(PlanNotes, a_preference_job_says_what_was_assumed_and_what_was_not_compared) {
+  const std::string llama = "{\"model_type\": \"llama\", \"vocab_size\": 100, " + sizes + "}";
+  const std::string pairs = "[method]\ntrainer = \"dpo\"\n";
+  const std::string prompt = "[batch]\nmax_prompt_length = 64\n";
+  EXPECT_THAT(notes(llama, pairs), Contains(HasSubstr("taken for its answer")));
+  EXPECT_THAT(notes(llama, pairs + prompt), IsEmpty());
+  EXPECT_THAT(notes(llama, pairs + prompt + "[engine]\ntrl = \"0.24\"\n"),
+              Contains(HasSubstr("Unproven: TRL 0.24")));
+  EXPECT_THAT(notes(llama, pairs + prompt + "[engine]\ntrl = \"1.6.0\"\n"), IsEmpty());
+  const std::string group = "[method]\ntrainer = \"grpo\"\nuse_vllm = true\n";
+  EXPECT_THAT(notes(llama, group + "[batch]\nmicro = 8\n"),
+              Contains(HasSubstr("Unproven: vLLM on the same card takes 0.3 of it")));
+  EXPECT_THAT(notes(llama, group + "[batch]\nmicro = 4\n"),
+              Contains(HasSubstr("no multiple of num_generations")));
+}
+
 }  // namespace
 }  // namespace headroom::estimate

@@ -134,11 +134,10 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   if (shared.mask && !shape.multihead)
     scores = ops::add(tape, scores, *shared.mask, "scores.masked");
   if (shape.names_scores || shape.wide_positions) named.push_back(scores);
-  const bool narrow = keeps_type(run, shape) && !run.job.compute.autocast;
+  const bool narrow = keeps_type(run, shape) && !run.autocasts();
   Tensor wide =
       ops::softmax(tape, scores, narrow ? scores.element : Element::fp32, "probabilities");
-  const Element narrowed =
-      shape.wide_scores && !run.job.compute.autocast ? v.element : queries.element;
+  const Element narrowed = shape.wide_scores && !run.autocasts() ? v.element : queries.element;
   scores = ops::cast(tape, wide, narrowed, "probabilities.narrow");
   wide = {};
   scores = run.dropout(scores, shared.dropout, "probabilities.dropped");
@@ -168,7 +167,7 @@ Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const
                     const Qkv& in) {
   Tape& tape = run.tape;
   const bool masked = (kind == Attention::sdpa_mask && shared.mask) || in.masked;
-  const bool half = run.job.compute.autocast || in.q.element != Element::fp32;
+  const bool half = run.autocasts() || in.q.element != Element::fp32;
   const bool named = !masked && kind == Attention::flash;
   const bool even = in.q.shape[3] == in.v.shape[3];  // Flash knows heads of one size only.
   const bool flash = even && (named || (!masked && half && run.has_flash));

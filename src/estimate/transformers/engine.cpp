@@ -10,6 +10,7 @@
 #include "estimate/tape.h"
 #include "estimate/transformers/image_size.h"
 #include "estimate/transformers/network.h"
+#include "estimate/transformers/preference.h"
 
 namespace headroom::estimate {
 namespace {
@@ -81,14 +82,15 @@ Status check_images(const Job& job, const Architecture& model) {
       .at(infers ? "batch.prompt" : "batch.sequence");
 }
 
-void train(Tape& tape, const Job& job, transformers::Network& network, std::uint64_t steps) {
+template <class Function>
+void train(Tape& tape, const Job& job, const Function& train_micro_batch, std::uint64_t steps) {
   Optimizer optimizer(job.optimizer);
   optimizer.prepare(tape, tape.trainable());
   // From the second micro-batch on, the gradients are there during the forward: more change
   // nothing.
   const std::uint64_t micro_batches = std::min<std::uint64_t>(job.batch.accumulate.value_or(1), 2);
   for (std::uint64_t step = 0; step < steps; ++step) {
-    for (std::uint64_t i = 0; i < micro_batches; ++i) network.train_micro_batch();
+    for (std::uint64_t i = 0; i < micro_batches; ++i) train_micro_batch(i == 0);
     tape.set_phase(Phase::optimizer);
     optimizer.step(tape, tape.trainable());
     if (step + 1 < steps) tape.set_phase(Phase::forward);
@@ -114,6 +116,8 @@ Result<Recording> record_transformers(const Job& job, const Architecture& given,
   HEADROOM_CHECK(check_positions(job, model));
   HEADROOM_CHECK(check_images(job, model));
   HEADROOM_CHECK(check_samples(job, model));
+  if (job.preference.trainer != TrainerKind::sft)
+    HEADROOM_CHECK(transformers::check_preference(job, model));
   using transformers::Version;
   const Version version = transformers::parse_version(job.engine.transformers);
   const Version torch = transformers::torch_version(job.engine.torch, version);
@@ -144,10 +148,16 @@ Result<Recording> record_transformers(const Job& job, const Architecture& given,
     if (!each_its_own && run.trains())
       backward_workspace = tape.empty("blas_workspace", workspace, Component::workspace);
     transformers::Network network(run, model);
-    if (run.trains())
-      train(tape, job, network, steps);
-    else
+    if (!run.trains()) {
       network.generate();
+    } else if (job.preference.trainer != TrainerKind::sft) {
+      transformers::PreferenceTrainer trainer(run, model, network);
+      train(
+          tape, job, [&trainer](bool first) { trainer.train_micro_batch(first); }, steps);
+    } else {
+      train(
+          tape, job, [&network](bool) { network.train_micro_batch(); }, steps);
+    }
   }
   return recorder.take();
 }

@@ -30,6 +30,11 @@ void Network::sample(Tensor logits) {
   const Meta scores{{run_.batch, model_.vocabulary}, Element::fp32};
   const Tensor last = tape.empty("next_token_logits", scores, Component::logits);
   logits = {};
+  if (run_.trains()) {  // GRPOTrainer draws from all tokens: torch.multinomial's own copy.
+    const Tensor probabilities = tape.empty("probabilities", scores, Component::logits);
+    const Tensor drawn = tape.empty("exponentials", scores, Component::logits);
+    return;
+  }
   const Tensor sorted = tape.empty("scores.sorted", scores, Component::logits);
   const Tensor order =
       tape.empty("scores.order", {scores.shape, Element::int64}, Component::logits);
@@ -52,6 +57,15 @@ void Network::generate() {
       const Tensor output = output_of(run_stack(i, prompt, {}));
     return;
   }
+  generate_tokens(prompt, run_.job.batch.generate);
+}
+
+void Network::answer(std::uint64_t prompt, std::uint64_t answered) {
+  generate_tokens(prompt, answered);
+}
+
+void Network::generate_tokens(std::uint64_t prompt, std::uint64_t generated) {
+  Tape& tape = run_.tape;
   Pass pass;
   std::uint64_t given = prompt;
   pass.memory = run_encoders(prompt);
@@ -70,12 +84,15 @@ void Network::generate() {
       hidden = Tape::view(hidden, {run_.batch, 1, hidden.shape[2]});
     hidden = head_input(hidden);
     Tensor logits = logits_of(run_, hidden, {*head_, offset_}, model_.head);
-    if (run_.version < last_logits_only || model_.main().state_space)
+    // accelerate widens what a model gives under its autocast.
+    const bool widened = run_.trains() && run_.autocasts();
+    if (run_.version < last_logits_only || model_.main().state_space || widened)
       logits = ops::cast(tape, logits, Element::fp32, "logits.fp32");
+    run_.clear_autocast_cache();
     sample(std::move(logits));
   };
   step(given, pixels);
-  for (const std::uint64_t at : recorded_passes(run_.job.batch.generate)) {
+  for (const std::uint64_t at : recorded_passes(generated)) {
     grow(cache, given + at - 1);
     step(1, {});
   }

@@ -166,7 +166,7 @@ Routed route(Run& run, const ExpertLayer& layer, const Tensor& rows) {
     const Tensor given = wide ? ops::cast(tape, logits, Element::fp32, "router.fp32") : logits;
     const Tensor experts = index();
     const Tensor best = choose(tape, given, experts, "router.top");
-    const Element kept = run.job.compute.autocast ? Element::fp32 : best.element;
+    const Element kept = run.autocasts() ? Element::fp32 : best.element;
     const Tensor shares = ops::softmax(tape, best, kept, "router.shares");
     return {given, wide ? ops::cast(tape, shares, rows.element, "router.narrow") : shares, experts};
   }

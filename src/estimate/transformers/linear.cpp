@@ -151,7 +151,7 @@ Tensor adapter_product(Run& run, const Linear& linear, const Tensor& x) {
   // One expression, so that what each leaves goes when Python's would.
   return ops::scale(
       run.tape,
-      product(product(ops::dropout(run.tape, x, run.job.method.dropout, "lora_dropout"),
+      product(product(run.dropout(x, run.job.method.dropout, "lora_dropout"),
                       *linear.lora_a, "lora_A"),
               *linear.lora_b, "lora_B"),
       "lora_scaled");
@@ -210,14 +210,14 @@ void attach_adapter(Run& run, Linear& linear) {
 
 Tensor apply(Run& run, const Linear& linear, const Tensor& x) {
   Tensor result = base_product(run, linear, x);
-  if (!linear.lora_a) return result;
+  if (!linear.lora_a || run.without_adapters) return result;
   const Element wanted = result.element;
   const Name name = linear.name;
   const bool bitsandbytes = linear.format == WeightFormat::nf4 ||
                             linear.format == WeightFormat::nf4_dq ||
                             linear.format == WeightFormat::int8;
   // PEFT's bnb layers leave the casts to autocast where it is on; the plain one never does.
-  const bool casts = !bitsandbytes || !run.job.compute.autocast;
+  const bool casts = !bitsandbytes || !run.autocasts();
   if (linear.format == WeightFormat::nf4 || linear.format == WeightFormat::nf4_dq)
     result = ops::copy(run.tape, result, result.shape, name + ".clone");
   Tensor input = x;

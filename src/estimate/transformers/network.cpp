@@ -23,7 +23,7 @@ Network::Network(Run& run, const Architecture& model) : run_(run), model_(model)
   run.frozen = model.projector && method.freeze_language_model;
   make_head();
   run.frozen = false;
-  if (!run.adapters()) return;
+  if (!run.adapters() || run.reference) return;
   if (vision_) vision_->attach_adapters();
   for (StackModules& stack : stacks_)
     if (!vision_ || &stack != &stacks_.front()) stack.attach_adapters(method.targets);
@@ -244,6 +244,16 @@ void Network::train_micro_batch() {
   tape.set_phase(Phase::backward);
   Tensor seed = tape.empty("loss.grad", loss);
   tape.backward(loss, std::move(seed));
+  end_batch();
+}
+
+Scores Network::score(std::uint64_t tokens, const Answers& answers) {
+  const Tensor hidden = before_head(head_input(run_main(tokens, {})));
+  const bool widens = model_.main().state_space != nullptr;
+  return score_answers(run_, hidden, {*head_, offset_, widens}, model_.head, answers);
+}
+
+void Network::end_batch() {
   for (InputModules& input : inputs_) input.end_batch();
 }
 

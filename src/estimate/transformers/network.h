@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "estimate/transformers/answer_scores.h"
 #include "estimate/transformers/input.h"
 #include "estimate/transformers/linear.h"
 #include "estimate/transformers/pooling_head.h"
@@ -22,6 +23,13 @@ class Network {
 
   void train_micro_batch();
   void generate();
+
+  // Rows of prompt and answer, as TRL's trainers score them (answer_scores.h). Requires: a
+  // language head.
+  Scores score(std::uint64_t tokens, const Answers& answers);
+  // The answers to prompts of so many tokens, by transformers' generate().
+  void answer(std::uint64_t prompt, std::uint64_t answered);
+  void end_batch();
 
  private:
   void make_head();
@@ -41,6 +49,7 @@ class Network {
   Tensor connectionist_loss(const Tensor& logits);
   Tensor loss_of(const Tensor& hidden);
   void sample(Tensor logits);
+  void generate_tokens(std::uint64_t prompt, std::uint64_t generated);
   void grow(std::vector<LayerCache>& cache, std::uint64_t tokens);
 
   Run& run_;

@@ -47,7 +47,7 @@ Tensor apply(Run& run, const PoolingHead& head, const Tensor& x) {
   const Shape scores = {batch, head.heads, 1, tokens};
   const Tensor probabilities =
       ops::softmax(tape, ops::matmul(tape, scaled, both, scores, "scores"),
-                   run.job.compute.autocast ? Element::fp32 : both.element, "probabilities");
+                   run.autocasts() ? Element::fp32 : both.element, "probabilities");
   const Tensor mixed =
       ops::matmul(tape, run.autocast(probabilities, "probabilities.input"), both, one, "mixed");
   const Tensor attended = apply(run, head.out, mixed);

@@ -4,8 +4,10 @@
 namespace headroom::estimate::transformers {
 
 Tensor Run::autocast_weight(const Tensor& weight, Name name) {
-  if (!job.compute.autocast || weight.element == compute()) return weight;
-  const bool cached = weight.requires_grad() && weight.element == Element::fp32;
+  if (!autocasts() || weight.element == compute()) return weight;
+  // The weights of TRL's reference model are never told that they need no gradient.
+  const bool trained = weight.requires_grad() || reference;
+  const bool cached = trained && weight.element == Element::fp32;
   if (!cached) return ops::cast(tape, weight, compute(), name + ".cast");
   Tensor& cast = casts[weight.storage->tensor()];
   if (!cast.defined()) cast = ops::cast(tape, weight, compute(), name + ".cast");

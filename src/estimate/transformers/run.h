@@ -24,7 +24,7 @@ struct Run {
   bool has_flash = true;  // The device: PyTorch takes it for half types wherever there is no mask.
 
   // Whether the weights that are being made are trained themselves.
-  bool full() const { return job.method.kind == MethodKind::full && !frozen; }
+  bool full() const { return job.method.kind == MethodKind::full && !frozen && !reference; }
   bool trains() const { return job.method.kind != MethodKind::inference; }
   bool adapters() const {
     return job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
@@ -44,26 +44,33 @@ struct Run {
                                                        : element_of(job.compute.embeddings);
   }
 
+  bool autocasts() const { return job.compute.autocast && !without_autocast; }
   // What torch.autocast makes of an operand of a product: x in compute.dtype.
   Tensor autocast(const Tensor& x, Name name) const {
-    return job.compute.autocast ? ops::cast(tape, x, compute(), name) : x;
+    return autocasts() ? ops::cast(tape, x, compute(), name) : x;
   }
   // The same for a weight. Those that are trained are cast once in a forward (the autocast cache,
   // aten/src/ATen/autocast_mode.cpp, cached_cast); frozen ones each time.
   Tensor autocast_weight(const Tensor& weight, Name name);
   // autocast's list of operations that run in fp32 (softmax, layer_norm, pow …).
   Tensor autocast_to_fp32(const Tensor& x, Name name) const {
-    return job.compute.autocast ? ops::cast(tape, x, Element::fp32, name) : x;
+    return autocasts() ? ops::cast(tape, x, Element::fp32, name) : x;
   }
   void clear_autocast_cache() { casts.clear(); }
   // A model's own dropout, which only training has.
   Tensor dropout(const Tensor& x, double probability, Name name) const {
-    return trains() ? ops::dropout(tape, x, probability, name) : x;
+    return trains() && !without_dropout ? ops::dropout(tape, x, probability, name) : x;
   }
 
   bool frozen = false;  // The part that is being made is not trained (method.freeze_…).
   std::map<std::uint32_t, Tensor> casts;  // By the id of what was cast.
   std::uint64_t largest_quantised = 0;    // Elements of the largest quantised weight.
+  // Of preference training: a second model that nothing is trained of, adapters that are passed by,
+  // TRL's disable_dropout or a pass in eval mode, and a pass outside of accelerate's autocast.
+  bool reference = false;
+  bool without_adapters = false;
+  bool without_dropout = false;
+  bool without_autocast = false;
 };
 
 }  // namespace headroom::estimate::transformers
