@@ -32,6 +32,7 @@ constexpr Argument arguments[] = {{"base_model", "model", Kind::word},
                                   {"lora_dropout", "method.dropout", Kind::real},
                                   {"lora_target_modules", "method.targets", Kind::words},
                                   {"lora_target_linear", "all_linear", Kind::yes},
+                                  {"precompute_ref_log_probs", "precomputed", Kind::yes},
                                   {"rl", "rl", Kind::word}};
 constexpr std::string_view left_out[] = {"activation_offloading",
                                          "chunked_cross_entropy",
@@ -199,8 +200,9 @@ Result<TrainingCommand> as_axolotl(const std::vector<GivenArgument>& all,
                                    const std::string& where) {
   TrainingSettings settings;
   HEADROOM_CHECK(settings.read(all, dialect));
-  if (settings.has("rl"))
-    return wrong_value(settings.given("rl"), "supervised training, which is all that is planned");
+  const bool pairs = settings.word("rl") == "dpo";
+  if (settings.has("rl") && !pairs)
+    return wrong_value(settings.given("rl"), "dpo or none, which is all that is planned");
   HEADROOM_CHECK(settings.take_model("base_model", "write base_model: NAME"));
   settings.take_the_rest();
   HEADROOM_CHECK(take_method(settings));
@@ -209,7 +211,14 @@ Result<TrainingCommand> as_axolotl(const std::vector<GivenArgument>& all,
   take_attention(settings);
   take_checkpointing(settings);
   HEADROOM_CHECK(take_batch(settings));
-  settings.assume("compute.keep_outputs", true, "logits beside the loss, as Trainer returns them");
+  if (pairs) {
+    settings.take("method.trainer", "dpo", "rl");
+    if (settings.is_set("precomputed"))
+      settings.take("method.precompute_ref_log_probs", true, "precomputed");
+  } else {
+    settings.assume("compute.keep_outputs", true,
+                    "logits beside the loss, as Trainer returns them");
+  }
   settings.assume_unless_given("optimizer.kind", "adamw_torch_fused", "AdamW, fused, its default");
   return std::move(settings).finish(where);
 }

@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/text.h"
@@ -22,7 +24,33 @@ using Program = TrainingProgram;
 struct Place {
   Program program = Program::script;
   std::size_t arguments = 0;  // The first word behind the program and its subcommand.
+  std::string trainer = {};   // "dpo", where the program or the script is named so; or empty.
 };
+
+// What TRL trains by, and the scripts of which the names tell it.
+constexpr std::array<std::string_view, 3> trainers = {"sft", "dpo", "grpo"};
+constexpr std::array<std::string_view, 7> not_planned = {"kto",  "orpo",   "cpo", "ppo",
+                                                         "rloo", "reward", "nash"};
+
+bool is_one_of(std::span<const std::string_view> names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// The words of a script's name: "train_dpo.py" is train, dpo and py.
+std::vector<std::string> words_of(std::string_view path) {
+  std::string name = to_lower(base_name(path));
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '_' || c == '-' || c == '.'; }, ' ');
+  std::vector<std::string> words;
+  for (const auto word : split_words(name)) words.emplace_back(word);
+  return words;
+}
+
+std::string trainer_named(std::string_view script) {
+  for (const std::string& word : words_of(script))
+    if (is_one_of(trainers, word) || is_one_of(not_planned, word)) return word;
+  return "";
+}
 
 std::optional<Program> program_named(std::string_view name) {
   if (name == "axolotl") return Program::axolotl;
@@ -37,17 +65,20 @@ std::optional<Place> find_program(const std::vector<std::string>& words) {
   const std::size_t at = program_at(words);
   if (at + 1 >= words.size()) return std::nullopt;
   const auto program = program_named(base_name(words[at]));
-  const std::string_view task = program == Program::trl         ? "sft"
-                                : program == Program::torchtune ? "run"
-                                                                : "train";
-  if (!program || words[at + 1] != task) return std::nullopt;
+  if (!program) return std::nullopt;
+  const std::string& task = words[at + 1];
+  if (program == Program::trl) {
+    if (!is_one_of(trainers, task) && !is_one_of(not_planned, task)) return std::nullopt;
+    return Place{*program, at + 2, task};
+  }
+  if (task != (program == Program::torchtune ? "run" : "train")) return std::nullopt;
   return Place{*program, at + 2};
 }
 
 // A script, or the module of "-m" that is no launcher.
 std::optional<Place> find_script(const std::vector<std::string>& words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i].ends_with(".py")) return Place{Program::script, i + 1};
+    if (words[i].ends_with(".py")) return Place{Program::script, i + 1, trainer_named(words[i])};
     if (words[i] != "-m" || i + 1 >= words.size() || words[i + 1].starts_with("torch.") ||
         words[i + 1].starts_with("accelerate."))
       continue;
@@ -92,20 +123,26 @@ Result<Settings> read_settings(const std::vector<std::string>& words, const Plac
   return settings;
 }
 
-Result<TrainingCommand> read_by(Program program, const Settings& settings) {
+Result<TrainingCommand> read_by(const Place& place, const Settings& settings) {
   const std::string where = settings.recipe.empty() ? "the command" : settings.recipe;
-  switch (program) {
+  if (is_one_of(not_planned, place.trainer))
+    return Error{Errc::unsupported,
+                 fmt::format("plan: expected training by sft, dpo or grpo, found {}, which is not "
+                             "planned",
+                             place.trainer),
+                 "plan the pass through the model alone: headroom plan --model NAME --method ..."};
+  switch (place.program) {
     case Program::axolotl:
       return as_axolotl(settings.all, where);
     case Program::llama_factory:
       return as_llama_factory(settings.all, where);
     case Program::trl:
-      return as_trainer(settings.all, TrainerSource::trl, where);
+      return as_trainer(settings.all, TrainerSource::trl, where, place.trainer);
     case Program::torchtune:  // read_torchtune() has it.
     case Program::script:
       break;
   }
-  return as_trainer(settings.all, TrainerSource::script, where);
+  return as_trainer(settings.all, TrainerSource::script, where, place.trainer);
 }
 
 // What stands before the program: refused where it spreads the job, else named.
@@ -156,7 +193,7 @@ Result<TrainingCommand> parse_training_command(const std::vector<std::string>& w
                  "headroom plan -- python train.py --model_name_or_path NAME ..."};
   if (place->program == Program::torchtune) return read_torchtune(words, place->arguments);
   HEADROOM_TRY(const Settings settings, read_settings(words, *place));
-  auto command = read_by(place->program, settings);
+  auto command = read_by(*place, settings);
   if (!command)
     return settings.recipe.empty() ? command.error() : Error(command.error()).in(settings.recipe);
   HEADROOM_CHECK(add_launcher(words, *place, *command));

@@ -61,20 +61,78 @@ TEST(TrainingCommand, an_option_without_a_name_is_none) {
 
 TEST(TrainingCommand, what_cannot_be_read_is_an_error_never_a_guess) {
   for (const char* line :
-       {"python", "python -m", "python t.py", "python t.py --model_name_or_path",
+       {"python",
+        "python -m",
+        "python t.py",
+        "python t.py --model_name_or_path",
         "python t.py --model_name_or_path a --per_device_train_batch_size four",
         "python t.py --model_name_or_path a --per_device_train_batch_size -1",
         "python t.py --model_name_or_path a --bf16 perhaps",
         "python t.py --model_name_or_path a --torch_dtype auto",
-        "python t.py --config /nowhere/sft.yaml", "axolotl train",
-        "axolotl train /nowhere/config.yml", "axolotl preprocess c.yml",
-        "llamafactory-cli train --model_name_or_path a --stage dpo",
+        "python t.py --config /nowhere/sft.yaml",
+        "axolotl train",
+        "axolotl train /nowhere/config.yml",
+        "axolotl preprocess c.yml",
+        "llamafactory-cli train --model_name_or_path a --stage kto",
+        "llamafactory-cli train --model_name_or_path a --stage dpo --pref_loss orpo",
         "llamafactory-cli train --model_name_or_path a --quantization_bit 3",
-        "llamafactory-cli chat --model_name_or_path a", "trl dpo --model_name_or_path a",
+        "llamafactory-cli chat --model_name_or_path a",
+        "trl kto --model_name_or_path a",
+        "python train_orpo.py --model_name_or_path a",
         "python t.py --model_name_or_path a --lora_target_modules",
         "python t.py --model_name_or_path a --deepspeed zero.json",
         "accelerate launch --use_fsdp t.py --model_name_or_path a"})
     EXPECT_FALSE(read(line).has_value()) << line;
+}
+
+TEST(TrainingCommand, pairs_of_answers_are_told_by_the_command_the_script_or_its_arguments) {
+  for (const char* line :
+       {"trl dpo --model_name_or_path a --max_length 768 --max_prompt_length 128",
+        "accelerate launch train_dpo.py --model_name_or_path a --max_length 768 "
+        "--max_prompt_length 128 --loss_type ipo",
+        "python t.py --model_name_or_path a --beta 0.1 --max_length 768 --max_prompt_length 128"}) {
+    const auto command = read(line);
+    ASSERT_TRUE(command.has_value()) << line << ": " << command.error().message;
+    const Json& keys = command->flags.keys;
+    EXPECT_EQ(keys["method"]["trainer"], "dpo") << line;
+    EXPECT_EQ(keys["batch"]["sequence"], 768) << line;
+    EXPECT_EQ(keys["batch"]["max_prompt_length"], 128) << line;
+    EXPECT_EQ(keys["compute"]["checkpointing"], "layer") << line;
+    EXPECT_EQ(keys["compute"]["autocast"], true) << line;
+    EXPECT_FALSE(keys["compute"].contains("keep_outputs")) << line;
+  }
+  const auto precomputed =
+      read("trl dpo --model_name_or_path a --precompute_ref_log_probs --use_peft");
+  ASSERT_TRUE(precomputed.has_value());
+  EXPECT_EQ(precomputed->flags.keys["method"]["precompute_ref_log_probs"], true);
+  EXPECT_EQ(precomputed->flags.keys["batch"]["sequence"], 1024);
+}
+
+TEST(TrainingCommand, answers_that_the_model_makes_have_their_own_lengths) {
+  const auto command = read(
+      "python grpo.py --model_name_or_path a --num_generations 4 --max_completion_length 300 "
+      "--beta 0.04 --use_vllm --vllm_gpu_memory_utilization 0.25");
+  ASSERT_TRUE(command.has_value()) << command.error().message;
+  const Json& keys = command->flags.keys;
+  EXPECT_EQ(keys["method"]["trainer"], "grpo");
+  EXPECT_EQ(keys["method"]["beta"], 0.04);
+  EXPECT_EQ(keys["method"]["use_vllm"], true);
+  EXPECT_EQ(keys["method"]["vllm_gpu_memory_utilization"], 0.25);
+  EXPECT_EQ(keys["batch"]["max_completion_length"], 300);
+  EXPECT_EQ(keys["batch"]["max_prompt_length"], 512);
+  EXPECT_EQ(keys["batch"]["num_generations"], 4);
+  EXPECT_FALSE(keys["batch"].contains("sequence"));
+  const auto supervised = read("trl sft --model_name_or_path a --loss_type dft");
+  ASSERT_TRUE(supervised.has_value());
+  EXPECT_FALSE(supervised->flags.keys["method"].contains("trainer"));
+}
+
+TEST(TrainingCommand, recipes_of_pairs_are_read) {
+  const auto factory =
+      read("llamafactory-cli train --model_name_or_path a --stage dpo --pref_loss sigmoid");
+  ASSERT_TRUE(factory.has_value()) << factory.error().message;
+  EXPECT_EQ(factory->flags.keys["method"]["trainer"], "dpo");
+  EXPECT_EQ(factory->flags.keys["engine"]["trl"], "0.24");
 }
 
 // A recipe in a folder of its own.
@@ -267,11 +325,19 @@ TEST(TrainingCommand, autocast_over_weights_of_its_own_type_is_still_autocast) {
   EXPECT_EQ(command->flags.keys["method"]["base"], "bf16");
 }
 
+TEST(TrainingCommand, an_axolotl_recipe_of_pairs) {
+  const auto command =
+      read_recipe_by("axolotl train FILE", "base_model: a\nrl: dpo\nsequence_len: 2048\n");
+  ASSERT_TRUE(command.has_value()) << command.error().message;
+  EXPECT_EQ(command->flags.keys["method"]["trainer"], "dpo");
+  EXPECT_EQ(command->flags.keys["batch"]["sequence"], 2048);
+}
+
 TEST(TrainingCommand, a_recipe_is_never_half_read) {
   for (const char* text :
        {"", "- a list\n", "base_model: [\n", "base_model: a\nlora_r: many\n", "lora_r: 8\n",
         "base_model: a\nadapter: llama-adapter\n", "base_model: a\nadapter: lora\n",
-        "base_model: a\nrl: dpo\n", "base_model: a\ndeepspeed: zero3.json\n",
+        "base_model: a\nrl: orpo\n", "base_model: a\ndeepspeed: zero3.json\n",
         "base_model: a\nfsdp_config:\n  x: 1\n", "base_model: a\nbase_model: b\n"}) {
     const auto command = read_recipe_by("axolotl train FILE", text);
     ASSERT_FALSE(command.has_value()) << text;

@@ -21,14 +21,17 @@ enum class TrainerSource : std::uint8_t {
 };
 
 // A script's TrainingArguments (transformers: src/transformers/training_args.py), with TRL's
-// ModelConfig and SFTConfig (huggingface/trl: trl/trainer/model_config.py, sft_config.py).
+// ModelConfig, SFTConfig, DPOConfig and GRPOConfig (huggingface/trl: trl/trainer/model_config.py,
+// sft_config.py, dpo_config.py, grpo_config.py).
+// `trainer`: "sft", "dpo" or "grpo" where the program's or the script's name tells; empty: the
+// arguments do.
 Result<TrainingCommand> as_trainer(const std::vector<GivenArgument>& all, TrainerSource source,
-                                   const std::string& where);
+                                   const std::string& where, std::string trainer = "");
 // Whether memory may depend on the argument of this name.
 bool trainer_reads(std::string_view name);
 
-// hiyouga/LLaMA-Factory: src/llamafactory/hparams/, model/adapter.py. Supervised fine-tuning and
-// pre-training, of the whole model or of LoRA adapters.
+// hiyouga/LLaMA-Factory: src/llamafactory/hparams/, model/adapter.py. Supervised fine-tuning,
+// pre-training and DPO, of the whole model or of LoRA adapters.
 Result<TrainingCommand> as_llama_factory(const std::vector<GivenArgument>& all,
                                          const std::string& where);
 

@@ -10,6 +10,7 @@ namespace {
 using Kind = ArgumentKind;
 constexpr Argument arguments[] = {{"model_name_or_path", "model", Kind::word},
                                   {"stage", "stage", Kind::word},
+                                  {"pref_loss", "pref_loss", Kind::word},
                                   {"finetuning_type", "finetuning_type", Kind::word},
                                   {"per_device_train_batch_size", "batch.micro"},
                                   {"gradient_accumulation_steps", "batch.accumulate"},
@@ -29,6 +30,9 @@ constexpr Argument arguments[] = {{"model_name_or_path", "model", Kind::word},
 constexpr std::string_view left_out[] = {"additional_target",
                                          "enable_liger_kernel",
                                          "mixture_of_depths",
+                                         "pref_ftx",
+                                         "ref_model",
+                                         "ref_model_adapters",
                                          "resize_vocab",
                                          "shift_attn",
                                          "upcast_layernorm",
@@ -87,7 +91,7 @@ Result<Done> expect_one_of(const TrainingSettings& settings, const std::string& 
 }
 
 Result<Done> take_method(TrainingSettings& settings) {
-  HEADROOM_CHECK(expect_one_of(settings, "stage", {"sft", "pt"}));
+  HEADROOM_CHECK(expect_one_of(settings, "stage", {"sft", "pt", "dpo"}));
   HEADROOM_CHECK(expect_one_of(settings, "finetuning_type", {"lora", "full"}));
   HEADROOM_CHECK(expect_one_of(settings, "quantization_method", {"bnb"}));
   if (settings.word("finetuning_type") == "full") {
@@ -129,6 +133,15 @@ void take_types(TrainingSettings& settings) {
   settings.take_types(is_full ? "fp32" : "bf16", "", "", "");
 }
 
+// train/dpo/trainer.py: TRL's trainer with a loss of its own over all logits, as TRL's was at 0.24.
+// Without adapters the reference is a second model (train/trainer_utils.py, create_ref_model).
+Result<Done> take_pairs(TrainingSettings& settings) {
+  HEADROOM_CHECK(expect_one_of(settings, "pref_loss", {"sigmoid", "hinge", "ipo", "kto_pair"}));
+  settings.take("method.trainer", "dpo", "stage");
+  settings.assume("engine.trl", "0.24", "all logits at once, as LLaMA-Factory's own loss has them");
+  return Done{};
+}
+
 Result<Done> take_attention(TrainingSettings& settings) {
   const std::string word = settings.word("flash_attn");
   if (word.empty() || word == "auto") return Done{};
@@ -160,7 +173,11 @@ Result<TrainingCommand> as_llama_factory(const std::vector<GivenArgument>& all,
     settings.assume("compute.checkpointing", "layer",
                     "gradient checkpointing, LLaMA-Factory's default");
   }
-  settings.assume("compute.keep_outputs", true, "logits beside the loss, as Trainer returns them");
+  if (settings.word("stage") == "dpo")
+    HEADROOM_CHECK(take_pairs(settings));
+  else
+    settings.assume("compute.keep_outputs", true,
+                    "logits beside the loss, as Trainer returns them");
   settings.assume_unless_given("batch.micro", 8, "a micro-batch of 8, Trainer's default");
   settings.assume_unless_given("batch.sequence", 2048,
                                "2048 tokens, where LLaMA-Factory cuts by default");

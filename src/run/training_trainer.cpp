@@ -29,10 +29,52 @@ constexpr Argument arguments[] = {{"model_name_or_path", "model", Kind::word},
                                   {"lora_dropout", "method.dropout", Kind::real},
                                   {"lora_target_modules", "method.targets", Kind::words},
                                   {"load_in_4bit", "load_in_4bit", Kind::yes},
-                                  {"load_in_8bit", "load_in_8bit", Kind::yes}};
+                                  {"load_in_8bit", "load_in_8bit", Kind::yes},
+                                  {"beta", "method.beta", Kind::real},
+                                  {"loss_type", "loss_type", Kind::words},
+                                  {"precompute_ref_log_probs", "precomputed", Kind::yes},
+                                  {"max_prompt_length", "batch.max_prompt_length"},
+                                  {"max_completion_length", "completion"},
+                                  {"num_generations", "batch.num_generations"},
+                                  {"steps_per_generation", "batch.steps_per_generation"},
+                                  {"num_iterations", "batch.num_iterations"},
+                                  {"use_vllm", "use_vllm", Kind::yes},
+                                  {"vllm_mode", "vllm_mode", Kind::word},
+                                  {"vllm_gpu_memory_utilization", "vllm_share", Kind::real}};
 constexpr std::string_view left_out[] = {"use_liger_kernel", "activation_offloading",
                                          "lora_modules_to_save", "use_dora"};
 constexpr Dialect dialect = {arguments, left_out, {}};
+
+// Whose trainer a script has, by the arguments that no other one reads.
+std::string trainer_of(const TrainingSettings& settings) {
+  if (settings.has("batch.num_generations") || settings.has("batch.num_iterations") ||
+      settings.has("batch.steps_per_generation") || settings.is_set("use_vllm"))
+    return "grpo";
+  return settings.has("method.beta") || settings.has("precomputed") ? "dpo" : "sft";
+}
+
+void take_preference(TrainingSettings& settings, const std::string& trainer) {
+  const bool generates = trainer == "grpo";
+  settings.assume("method.trainer", trainer, generates ? "TRL's GRPOTrainer" : "TRL's DPOTrainer");
+  const bool says_length = settings.has("batch.sequence");
+  if (settings.has("completion") && !says_length)
+    settings.take("batch.max_completion_length", settings.value("completion"), "completion");
+  if (!generates) {
+    if (settings.is_set("precomputed"))
+      settings.take("method.precompute_ref_log_probs", true, "precomputed");
+    return;
+  }
+  settings.assume_unless_given("batch.max_prompt_length", 512,
+                               "prompts of 512 tokens: the command does not say how long they are");
+  if (!says_length && !settings.has("completion"))
+    settings.assume("batch.max_completion_length", 512, "answers of 512 tokens, TRL's default");
+  settings.assume_unless_given("batch.num_generations", 8, "8 answers a prompt, TRL's default");
+  if (!settings.is_set("use_vllm")) return;
+  if (settings.word("vllm_mode") == "server") return settings.leave_out("--vllm_mode server");
+  settings.take("method.use_vllm", true, "use_vllm");
+  if (settings.has("vllm_share"))
+    settings.take("method.vllm_gpu_memory_utilization", settings.value("vllm_share"), "vllm_share");
+}
 
 // Weights keep the type in which they are loaded; --bf16 and --fp16 are autocast over it.
 Result<Done> take_types(TrainingSettings& settings, TrainerSource source) {
@@ -99,11 +141,14 @@ bool trainer_reads(std::string_view name) {
 }
 
 Result<TrainingCommand> as_trainer(const std::vector<GivenArgument>& all, TrainerSource source,
-                                   const std::string& where) {
+                                   const std::string& where, std::string trainer) {
   TrainingSettings settings;
-  const bool is_trl = source == TrainerSource::trl;
-  const bool is_log = source == TrainerSource::log;
   HEADROOM_CHECK(settings.read(all, dialect));
+  const bool is_log = source == TrainerSource::log;
+  if (trainer.empty()) trainer = is_log ? "sft" : trainer_of(settings);
+  const bool prefers = trainer != "sft";
+  if (prefers) source = TrainerSource::trl;  // A script of those has its defaults as well.
+  const bool is_trl = source == TrainerSource::trl;
   HEADROOM_CHECK(settings.take_model(
       "--model_name_or_path",
       "a model that the script names in its code: headroom plan --model NAME ..."));
@@ -111,13 +156,19 @@ Result<TrainingCommand> as_trainer(const std::vector<GivenArgument>& all, Traine
   take_method(settings, source);
   HEADROOM_CHECK(take_types(settings, source));
   take_checkpointing(settings, source);
-  settings.assume("compute.keep_outputs", true, "logits beside the loss, as Trainer returns them");
+  if (prefers)
+    take_preference(settings, trainer);
+  else
+    settings.assume("compute.keep_outputs", true,
+                    "logits beside the loss, as Trainer returns them");
   settings.assume_unless_given("batch.micro", 8, "a micro-batch of 8, Trainer's default");
-  settings.assume_unless_given(
-      "batch.sequence", 1024,
-      is_trl   ? "1024 tokens, where TRL truncates"
-      : is_log ? "1024 tokens: the log does not say how long samples are (--sequence N)"
-               : "1024 tokens: the command does not say how long samples are");
+  const bool by_answer = trainer == "grpo" || (prefers && settings.has("completion"));
+  if (!by_answer)
+    settings.assume_unless_given(
+        "batch.sequence", 1024,
+        is_trl   ? "1024 tokens, where TRL truncates"
+        : is_log ? "1024 tokens: the log does not say how long samples are (--sequence N)"
+                 : "1024 tokens: the command does not say how long samples are");
   if (is_log)
     settings.assume_unless_given("optimizer.kind", "adamw_torch_fused",
                                  "AdamW, fused, as the log does not speak of it (--optimizer)");
