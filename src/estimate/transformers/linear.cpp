@@ -149,12 +149,11 @@ Tensor adapter_product(Run& run, const Linear& linear, const Tensor& x) {
                        run.autocast_weight(weight, name), std::nullopt, name);
   };
   // One expression, so that what each leaves goes when Python's would.
-  return ops::scale(
-      run.tape,
-      product(product(run.dropout(x, run.job.method.dropout, "lora_dropout"),
-                      *linear.lora_a, "lora_A"),
-              *linear.lora_b, "lora_B"),
-      "lora_scaled");
+  return ops::scale(run.tape,
+                    product(product(run.dropout(x, run.job.method.dropout, "lora_dropout"),
+                                    *linear.lora_a, "lora_A"),
+                            *linear.lora_b, "lora_B"),
+                    "lora_scaled");
 }
 
 }  // namespace
