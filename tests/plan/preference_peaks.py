@@ -17,9 +17,8 @@ import sys
 binary = pathlib.Path(sys.argv[1]) / "headroom"
 rows = [json.loads(line) for line in (pathlib.Path(__file__).parent / "preference_peaks.jsonl").read_text().splitlines()]
 MEDIAN, USUAL, WORST, PHASE = 0.0005, 0.01, 0.04, 0.04
-# A checkpoint with adapters stops before its last products are there again; soft caps over all logits; adapters while many answers are
-# begun (docs/measurements.md).
-UNUSUAL = {"blind-dpo-phi3-lora-ckpt", "blind-dpo-gemma2-trl1.6", "blind-grpo-wide"}
+# A checkpoint with adapters stops before its last products are there again; soft caps over all logits (docs/measurements.md).
+UNUSUAL = {"blind-dpo-phi3-lora-ckpt", "blind-dpo-gemma2-trl1.6"}
 
 
 def plan(job):

@@ -121,6 +121,13 @@ TEST(Preference, answers_of_all_micro_batches_are_made_at_once) {
   EXPECT_GT(generated(job).second, 0U);
 }
 
+TEST(Preference, answers_are_begun_with_a_cache_also_where_training_has_checkpoints) {
+  Job job = preference_job(TrainerKind::grpo);
+  const auto without = generated(job);
+  job.compute.checkpointing = Checkpointing::layer;
+  EXPECT_EQ(generated(job), without);
+}
+
 TEST(Preference, a_group_is_compared_only_where_beta_is_not_zero) {
   Job job = preference_job(TrainerKind::grpo);
   EXPECT_EQ(loaded(recorded(job, decoder()), "embed_tokens.weight"), 1U);

@@ -133,8 +133,9 @@ void StackModules::attach_adapters(const std::vector<Target>& targets) {
 
 Tensor StackModules::forward(Tensor x, const Pass& pass) {
   const Shared shared = make_shared(x, pass);
-  const bool checkpointing =
-      run_.job.compute.checkpointing == Checkpointing::layer && run_.trains();
+  // TRL turns it off where nothing is trained (disable_gradient_checkpointing).
+  const bool checkpointing = run_.job.compute.checkpointing == Checkpointing::layer &&
+                             run_.trains() && run_.tape.grad_enabled();
   for (std::uint64_t i = 0; i < layers_.size(); ++i) {
     const bool chosen = pass.chosen != nullptr && i > 0 && i == stack_.chosen_layers;
     if (chosen) *pass.chosen = x;
