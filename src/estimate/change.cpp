@@ -70,6 +70,8 @@ std::vector<Loss> losses_of(const Job& job, const Architecture& model) {
   const bool trains = job.method.kind != MethodKind::inference;
   if (!trains || model.head.kind != Head::Kind::language || given != Loss::eager) return {given};
   if (job.engine.kind == EngineKind::headroom) return {given, Loss::chunked};
+  // TRL's trainers of preferences have a loss of their own, and refuse Liger's.
+  if (job.preference.trainer != TrainerKind::sft) return {given};
   return {given, Loss::triton, Loss::fused_liger};
 }
 

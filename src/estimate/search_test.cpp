@@ -59,6 +59,19 @@ TEST(Search, everything_found_fits_and_what_changes_the_result_comes_last) {
   }
 }
 
+TEST(Search, a_preference_job_keeps_its_loss_and_its_advice_holds) {
+  const Given made = given("[method]\ntrainer = \"dpo\"\n" + std::string(too_much));
+  const Plan plan = plan_of(made);
+  ASSERT_EQ(plan.fits, false);
+  ASSERT_FALSE(plan.advice.empty());
+  for (const Advice& advice : plan.advice) {
+    EXPECT_EQ(advice.change.loss, std::nullopt);
+    Given changed = made;
+    changed.job = apply(plan.job, advice.change);
+    EXPECT_EQ(plan_of(changed).allocated_bytes, advice.allocated_bytes);
+  }
+}
+
 TEST(Search, no_advice_only_adds_to_another_one) {
   const Plan plan = plan_of(given(too_much));
   for (const Advice& a : plan.advice) {
