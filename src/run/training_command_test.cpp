@@ -122,9 +122,10 @@ TEST(TrainingCommand, answers_that_the_model_makes_have_their_own_lengths) {
   EXPECT_EQ(keys["batch"]["max_prompt_length"], 512);
   EXPECT_EQ(keys["batch"]["num_generations"], 4);
   EXPECT_FALSE(keys["batch"].contains("sequence"));
-  const auto supervised = read("trl sft --model_name_or_path a --loss_type dft");
+  const auto supervised = read("trl sft --model_name_or_path a --loss_type dft --beta 1");
   ASSERT_TRUE(supervised.has_value());
   EXPECT_FALSE(supervised->flags.keys["method"].contains("trainer"));
+  EXPECT_FALSE(supervised->flags.keys["method"].contains("beta"));
 }
 
 TEST(TrainingCommand, recipes_of_pairs_are_read) {

@@ -30,14 +30,14 @@ constexpr Argument arguments[] = {{"model_name_or_path", "model", Kind::word},
                                   {"lora_target_modules", "method.targets", Kind::words},
                                   {"load_in_4bit", "load_in_4bit", Kind::yes},
                                   {"load_in_8bit", "load_in_8bit", Kind::yes},
-                                  {"beta", "method.beta", Kind::real},
+                                  {"beta", "beta", Kind::real},
                                   {"loss_type", "loss_type", Kind::words},
                                   {"precompute_ref_log_probs", "precomputed", Kind::yes},
-                                  {"max_prompt_length", "batch.max_prompt_length"},
+                                  {"max_prompt_length", "max_prompt_length"},
                                   {"max_completion_length", "completion"},
-                                  {"num_generations", "batch.num_generations"},
-                                  {"steps_per_generation", "batch.steps_per_generation"},
-                                  {"num_iterations", "batch.num_iterations"},
+                                  {"num_generations", "num_generations"},
+                                  {"steps_per_generation", "steps_per_generation"},
+                                  {"num_iterations", "num_iterations"},
                                   {"use_vllm", "use_vllm", Kind::yes},
                                   {"vllm_mode", "vllm_mode", Kind::word},
                                   {"vllm_gpu_memory_utilization", "vllm_share", Kind::real}};
@@ -47,15 +47,22 @@ constexpr Dialect dialect = {arguments, left_out, {}};
 
 // Whose trainer a script has, by the arguments that no other one reads.
 std::string trainer_of(const TrainingSettings& settings) {
-  if (settings.has("batch.num_generations") || settings.has("batch.num_iterations") ||
-      settings.has("batch.steps_per_generation") || settings.is_set("use_vllm"))
+  if (settings.has("num_generations") || settings.has("num_iterations") ||
+      settings.has("steps_per_generation") || settings.is_set("use_vllm"))
     return "grpo";
-  return settings.has("method.beta") || settings.has("precomputed") ? "dpo" : "sft";
+  return settings.has("beta") || settings.has("precomputed") ? "dpo" : "sft";
 }
 
 void take_preference(TrainingSettings& settings, const std::string& trainer) {
   const bool generates = trainer == "grpo";
   settings.assume("method.trainer", trainer, generates ? "TRL's GRPOTrainer" : "TRL's DPOTrainer");
+  const auto take = [&settings](const char* table, const char* key) {
+    const bool has = settings.has(key);
+    if (has) settings.take(std::string(table) + "." + key, settings.value(key), key);
+    return has;
+  };
+  take("method", "beta");
+  const bool says_prompt = take("batch", "max_prompt_length");
   const bool says_length = settings.has("batch.sequence");
   if (settings.has("completion") && !says_length)
     settings.take("batch.max_completion_length", settings.value("completion"), "completion");
@@ -64,11 +71,15 @@ void take_preference(TrainingSettings& settings, const std::string& trainer) {
       settings.take("method.precompute_ref_log_probs", true, "precomputed");
     return;
   }
-  settings.assume_unless_given("batch.max_prompt_length", 512,
-                               "prompts of 512 tokens: the command does not say how long they are");
+  take("batch", "steps_per_generation");
+  take("batch", "num_iterations");
+  if (!says_prompt)
+    settings.assume("batch.max_prompt_length", 512,
+                    "prompts of 512 tokens: the command does not say how long they are");
   if (!says_length && !settings.has("completion"))
     settings.assume("batch.max_completion_length", 512, "answers of 512 tokens, TRL's default");
-  settings.assume_unless_given("batch.num_generations", 8, "8 answers a prompt, TRL's default");
+  if (!take("batch", "num_generations"))
+    settings.assume("batch.num_generations", 8, "8 answers a prompt, TRL's default");
   if (!settings.is_set("use_vllm")) return;
   if (settings.word("vllm_mode") == "server") return settings.leave_out("--vllm_mode server");
   settings.take("method.use_vllm", true, "use_vllm");
