@@ -64,6 +64,13 @@ Status check_transformers(const Job& job) {
                  "\"chunked\"",
                  "write loss = \"fused-liger\", or [engine] kind = \"headroom\""}
         .at("compute.loss");
+  // TRL's own, release by release; DPOTrainer and GRPOTrainer refuse Liger's.
+  if (job.preference.trainer != TrainerKind::sft && job.compute.loss != Loss::eager)
+    return Error{Errc::unsupported,
+                 fmt::format("method.trainer = \"{}\" has a loss of its own, found \"{}\"",
+                             to_string(job.preference.trainer), to_string(job.compute.loss)),
+                 "leave compute.loss out"}
+        .at("compute.loss");
   return Done{};
 }
 

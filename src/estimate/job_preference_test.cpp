@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/document.h"
+#include "estimate/engine_support.h"
 #include "estimate/job_json.h"
 
 namespace headroom::estimate {
@@ -61,6 +62,16 @@ TEST(JobPreference, what_nothing_would_follow_from_is_refused) {
     ASSERT_FALSE(job.has_value()) << text;
     EXPECT_FALSE(job.error().next.empty()) << text;
   }
+}
+
+TEST(JobPreference, a_loss_of_another_kind_is_refused) {
+  const auto with_loss = [](const std::string& trainer) {
+    return check_engine(
+        *job_from("[method]\ntrainer = \"" + trainer + "\"\n[compute]\nloss = \"fused-liger\"\n"));
+  };
+  EXPECT_TRUE(with_loss("sft"));
+  ASSERT_FALSE(with_loss("dpo"));
+  EXPECT_NE(with_loss("dpo").error().message.find("loss of its own"), std::string::npos);
 }
 
 TEST(JobPreference, a_job_that_is_written_out_is_read_again) {
