@@ -17,10 +17,10 @@
 namespace headroom::estimate {
 namespace {
 
-using testing::AllOf;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // One layer that holds tensors of these shapes at once, in this order.
 Recording layer_of(const std::vector<Meta>& metas) {
@@ -114,7 +114,7 @@ TEST(ExplainSums, gate_and_up_at_once_are_found_in_a_plan) {
   });
   ASSERT_NE(found, matches->end());
   EXPECT_THAT(found->tensor, AllOf(HasSubstr("mlp")));
-  EXPECT_THAT(found->assumes, testing::Contains(HasSubstr("as one tensor")));
+  EXPECT_THAT(found->assumes, ::testing::Contains(HasSubstr("as one tensor")));
 }
 
 TEST(ExplainSums, a_size_that_one_tensor_has_is_not_explained_by_two) {

@@ -18,9 +18,9 @@
 namespace headroom::estimate {
 namespace {
 
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr std::string_view known_command =
     "python main.py --num_layers 4 --model_dim 256 --hidden_dim 1024 --num_heads 16 --epochs 2 "
@@ -112,7 +112,7 @@ TEST(ExplainAllocation, both_readings_of_a_name_are_tried) {
   for (const TensorMatch& match : matches) {
     if (match.rank == 0) first.push_back(match.tensor);
   }
-  EXPECT_THAT(first, testing::IsSupersetOf(
+  EXPECT_THAT(first, ::testing::IsSupersetOf(
                          {HasSubstr("hidden states"), HasSubstr("feed-forward activation")}));
 }
 
@@ -179,7 +179,7 @@ TEST(ExplainAllocation, a_usual_vocabulary_is_tried_where_none_is_said) {
   ASSERT_FALSE(matches.empty());
   EXPECT_THAT(matches.front().shape, ElementsAre(2, 1024, 50304));
   EXPECT_GE(matches.front().doubt, 2U);
-  EXPECT_THAT(matches.front().assumes, testing::Contains(HasSubstr("GPT-2")));
+  EXPECT_THAT(matches.front().assumes, ::testing::Contains(HasSubstr("GPT-2")));
 }
 
 TEST(ExplainAllocation, the_feed_forward_of_llama_is_derived) {

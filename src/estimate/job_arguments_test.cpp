@@ -8,8 +8,8 @@
 namespace headroom::estimate {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 std::vector<std::uint64_t> values(const JobDimensions& known, Dimension dimension) {
   std::vector<std::uint64_t> all;
@@ -147,7 +147,7 @@ TEST(JobDimensions, what_follows_is_derived_and_what_was_known_stays) {
   EXPECT_THAT(values(all, Dimension::intermediate), ElementsAre(16384, 11008));
   EXPECT_EQ(all.of(Dimension::intermediate).front().doubt, 1U);
   EXPECT_THAT(with_derived(dimensions_in("--vocab_size 1000")).of(Dimension::vocabulary),
-              testing::SizeIs(1));
+              ::testing::SizeIs(1));
 }
 
 }  // namespace

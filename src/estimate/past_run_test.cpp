@@ -10,7 +10,7 @@
 namespace headroom::estimate {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Result<PastRun> read(const char* report) {
   HEADROOM_TRY(const Json json, parse_json(report));

@@ -9,9 +9,9 @@
 namespace headroom::estimate {
 namespace {
 
-using testing::Contains;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 std::vector<std::string> notes(const std::string& config, const std::string& job_text) {
   const auto document = parse_document("[model]\nconfig = \"x\"\n" + job_text);

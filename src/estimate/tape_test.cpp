@@ -33,7 +33,7 @@ int count(const Recording& recording, const std::string& name) {
   return found;
 }
 
-class TapeTest : public testing::Test {
+class TapeTest : public ::testing::Test {
  protected:
   Recorder recorder;
   Tape tape{recorder};

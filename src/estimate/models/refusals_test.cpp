@@ -9,7 +9,7 @@
 namespace headroom::estimate {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Result<Architecture> made_of(const std::string& model_type, const std::string& changes) {
   Json config = *parse_json(R"({"hidden_size": 64, "intermediate_size": 128,

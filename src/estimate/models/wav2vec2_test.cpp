@@ -10,7 +10,7 @@
 namespace headroom::estimate {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 
 Architecture hears(const std::string& keys) {
   auto model = parse_architecture(*parse_json("{" + keys + R"(, "vocab_size": 32})"));
