@@ -26,6 +26,19 @@ constexpr std::size_t widest_name = 28;
 constexpr std::size_t narrowest_name = 12;
 constexpr std::size_t tensors_shown = 5;
 
+// "DPO, " and so on, where it is not text as it is that is trained on.
+std::string trainer_of(const Plan& plan) {
+  switch (plan.job.preference.trainer) {
+    case estimate::TrainerKind::dpo:
+      return "DPO, ";
+    case estimate::TrainerKind::grpo:
+      return "GRPO, ";
+    case estimate::TrainerKind::sft:
+      break;
+  }
+  return "";
+}
+
 std::string method_of(const Plan& plan) {
   const auto& method = plan.job.method;
   if (method.kind == estimate::MethodKind::full) return "full fine-tuning";
@@ -63,8 +76,13 @@ std::string batch_of(const Plan& plan, const estimate::Architecture& model) {
     return fmt::format("batch {}, prompt of {} tokens, {} generated", *batch.micro, batch.prompt,
                        batch.generate);
   }
-  return fmt::format("micro-batch {} × {} tokens, accumulated {} ×", *batch.micro, batch.sequence,
-                     *batch.accumulate);
+  // DPO's micro-batch has two rows of each pair.
+  const bool pairs = plan.job.preference.trainer == estimate::TrainerKind::dpo;
+  return fmt::format("micro-batch {}{} × {} tokens, accumulated {} ×", *batch.micro,
+                     !pairs              ? ""
+                     : *batch.micro == 1 ? " pair"
+                                         : " pairs",
+                     batch.sequence, *batch.accumulate);
 }
 
 std::string settings_of(const Plan& plan) {
@@ -86,10 +104,10 @@ std::string settings_of(const Plan& plan) {
 }
 
 std::string headline(const Plan& plan, const estimate::Architecture& model, const Style& style) {
-  return fmt::format("{} in {}, {}\n{} layers, hidden size {}, {} parameters{}\n",
-                     printable(model.family), to_string(plan.job.method.base), method_of(plan),
-                     model.main().layers, model.main().hidden, to_count(plan.parameters),
-                     trained_of(plan)) +
+  return fmt::format("{} in {}, {}{}\n{} layers, hidden size {}, {} parameters{}\n",
+                     printable(model.family), to_string(plan.job.method.base), trainer_of(plan),
+                     method_of(plan), model.main().layers, model.main().hidden,
+                     to_count(plan.parameters), trained_of(plan)) +
          batch_of(plan, model) + "\n" + fold(settings_of(plan), "", style.width);
 }
 
