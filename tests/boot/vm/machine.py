@@ -145,6 +145,9 @@ class Machine:
             if any(word in said for word in (b"Loading initial ramdisk", b"EFI stub", b"Linux version")):
                 time.sleep(3)
                 return
+            if b"Boot in 1 s" in said:  # systemd-boot, under which Linux 6.1 says nothing.
+                time.sleep(15)
+                return
             time.sleep(0.3)
         raise Trouble(f"no kernel was started in {limit} s")
 
