@@ -21,6 +21,17 @@ namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20U;
 
+// FAT gives a renamed file an entry without size or place, and writes both when the file itself is
+// synchronised again (vfat_rename, fs/fat/namei_vfat.c): until then a power cut leaves it empty.
+Status sync_renamed(int folder, const std::string& name, const std::string& path) {
+  const Descriptor file(
+      ::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (file.get() < 0) return Done{};  // A link, which FAT does not have, or nothing to be read.
+  if (::fsync(file.get()) != 0 && errno != EINVAL)
+    return os_error(errno, "bringing " + path + " to disk");
+  return Done{};
+}
+
 }  // namespace
 
 std::string WritableFiles::Place::temporary_path() const {
@@ -95,7 +106,10 @@ Status WritableFiles::finish(const Place& place, Status made) {
                          place.name.c_str()) != 0) {
     made = os_error(errno, "replacing " + place.path);
   }
-  if (made) return sync_folder(place);
+  if (made) {
+    HEADROOM_CHECK(sync_renamed(place.folder.get(), place.name, place.path));
+    return sync_folder(place);
+  }
   // What went wrong first is what to tell; a temporary that stays is found by remove_leftover.
   [[maybe_unused]] const Status removed = remove_temporary(place);
   return made;
