@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Putting new bytes, or a new link, in the place of what is there. The order is what makes it safe:
 // everything about the new file is on disk before the rename, the rename is on disk before we say
-// so. A power cut at any moment leaves the old or the new, and at most the temporary beside it.
+// so. A power cut at any moment leaves the old or the new, and at most the temporary beside it; on
+// FAT it leaves an empty file if it comes between the rename and sync_renamed().
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/fs.h>
