@@ -368,6 +368,9 @@ int parse_and_run(int argc, char** argv, machine::Printer& printer) {
   }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
+  // Gloo and c10d's store write to connections whose other end may be a rank that has just died: an
+  // error for them to tell, not the end of this rank before it has saved anything.
+  std::signal(SIGPIPE, SIG_IGN);
   // The terminal has gone; under nohup that is no matter.
   if (std::signal(SIGHUP, request_stop) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
   raise_oom_score();

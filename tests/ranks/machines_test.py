@@ -173,7 +173,7 @@ class Machines(unittest.TestCase):
         killed = self.trainer_below(runs[1].pid)
         os.kill(killed, signal.SIGKILL)
         said = self.finish(runs)
-        self.assertIn("another rank is gone", said[0])
+        self.assertRegex(said[0], "another rank is gone|stopped by request")  # Or torchrun was faster.
         self.assertIn("resuming after step", said[0])
         self.assertTrue(json.loads((self.scratch / "net" / "report.json").read_text())["completed"])
         self.in_shared_memory(job, "shared")
@@ -206,6 +206,13 @@ class Machines(unittest.TestCase):
             if killed == 1:  # The one that writes has saved what was done.
                 self.finish(self.begin(job, output, "--resume"))
                 self.assertEqual(self.model("whole"), self.model(output))
+
+    def test_what_a_broken_connection_sends_ends_no_rank(self):
+        runs = self.begin(self.write(epochs=60), "net")
+        self.wait_for_steps(runs, "net")
+        for run in runs:
+            os.kill(run.pid, signal.SIGPIPE)  # As the kernel does for a write to a rank that is gone.
+        self.finish(runs)
 
     def test_a_machine_that_is_cut_off_ends_in_a_clear_state(self):
         job, machines = self.write(epochs=60), self.hosts()
