@@ -161,6 +161,9 @@ Architecture architecture_of(const ModelConfig& config) {
 }
 
 Status read_numbers(const Json& config, ModelConfig& model) {
+  if (!model.is_gpt2()) {
+    HEADROOM_TRY(model.rotary, read_rotary_scaling(config, model.rope_theta, model.head_dim));
+  }
   if (model.family != "gemma2") return Done{};
   HEADROOM_CHECK(read_number(config, "query_pre_attn_scalar", false, model.query_scalar));
   HEADROOM_CHECK(read_number(config, "attn_logit_softcapping", true, model.score_cap));

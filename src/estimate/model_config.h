@@ -13,6 +13,7 @@
 #include "base/document_fwd.h"
 #include "base/result.h"
 #include "estimate/models/architecture.h"
+#include "estimate/rotary_scaling.h"
 
 namespace headroom::estimate {
 
@@ -32,6 +33,7 @@ struct ModelConfig {
   bool mlp_bias = false;           // mlp_bias in llama
   double rms_norm_eps = 1e-6;      // layer_norm_epsilon in gpt2
   double rope_theta = 10000.0;
+  RotaryScaling rotary = {};  // rope_scaling, rope_parameters
   bool qk_norm = false;  // Qwen3: an RMSNorm of head_dim on each head of q and of k, before rotary.
   bool fused = false;    // Phi-3: q, k and v are rows of one matrix, gate and up of another.
   // Of each layer, how many tokens a query sees, its own included; 0: all. Empty: all see all.
@@ -62,9 +64,9 @@ struct ModelConfig {
 Result<ModelConfig> decoder_config(const Architecture& architecture);
 Architecture architecture_of(const ModelConfig& config);
 
-// Reads from config.json the numbers that an Architecture has not: query_pre_attn_scalar,
-// attn_logit_softcapping and final_logit_softcapping of Gemma 2; of other families, nothing. Fails
-// on one that is not a number above 0, naming the key.
+// Reads from config.json the numbers that an Architecture has not: how rotary positions are scaled;
+// query_pre_attn_scalar, attn_logit_softcapping and final_logit_softcapping of Gemma 2. Fails on
+// one that is not a number above 0, and as read_rotary_scaling() does, naming the key.
 Status read_numbers(const Json& config, ModelConfig& model);
 
 // parse_architecture, then decoder_config and read_numbers.

@@ -93,7 +93,7 @@ Model::Model(const ModelConfig& config, ModelOptions options)
   }
   if (!config.is_gpt2())
     rotary_ = ops::rotary_tables(options_.longest, signed_size(config.head_dim), config.rope_theta,
-                                 options_.dtype);
+                                 options_.dtype, config.rotary);
 }
 
 void Model::add_layers() {

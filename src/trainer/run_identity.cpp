@@ -39,8 +39,9 @@ std::string list_windows(const std::vector<std::uint64_t>& windows) {
 
 void add_model(const estimate::ModelConfig& config, RunIdentity& identity) {
   const auto& [family, hidden, intermediate, layers, heads, kv_heads, head_dim, vocabulary, tied,
-               qkv_bias, o_bias, mlp_bias, rms_norm_eps, rope_theta, qk_norm, fused, windows,
-               position_rows, gemma, norms_around, query_scalar, score_cap, logit_cap] = config;
+               qkv_bias, o_bias, mlp_bias, rms_norm_eps, rope_theta, rotary, qk_norm, fused,
+               windows, position_rows, gemma, norms_around, query_scalar, score_cap, logit_cap] =
+      config;
   identity.insert({{"model_type", family},
                    {"hidden_size", to_text(hidden)},
                    {"intermediate_size", to_text(intermediate)},
@@ -55,6 +56,7 @@ void add_model(const estimate::ModelConfig& config, RunIdentity& identity) {
                    {"mlp_bias", to_text(mlp_bias)},
                    {"rms_norm_eps", to_text(rms_norm_eps)},
                    {"rope_theta", to_text(rope_theta)},
+                   {"rope_scaling", rotary.kind},
                    {"norm of each head of q and k", to_text(qk_norm)},
                    {"sliding_window", list_windows(windows)},
                    {"n_positions", to_text(position_rows)},
@@ -158,7 +160,8 @@ std::string value_in(const RunIdentity& identity, const std::string& name) {
       {evaluation_checksum, "none"},    {"norm of each head of q and k", "false"},
       {"sliding_window", "none"},       {"n_positions", "0"},
       {"query_pre_attn_scalar", "0"},   {"attn_logit_softcapping", "0"},
-      {"final_logit_softcapping", "0"}, {"method.base", "not quantised"}};
+      {"final_logit_softcapping", "0"}, {"method.base", "not quantised"},
+      {"rope_scaling", "default"}};
   if (const auto found = identity.find(name); found != identity.end()) return found->second;
   const auto old = before.find(name);
   return old == before.end() ? "nothing" : old->second;

@@ -149,8 +149,7 @@ TEST(SupportedConfig, gemma_has_one_activation_under_its_names) {
       EXPECT_TRUE(check_gemma(config, second)) << config;
     for (const char* config :
          {R"({"hidden_activation":"gelu"})", R"({"use_bidirectional_attention":true})",
-          R"({"attention_dropout":0.1})",
-          R"({"rope_parameters":{"rope_type":"linear","factor":2.0}})"})
+          R"({"attention_dropout":0.1})"})
       EXPECT_FALSE(check_gemma(config, second)) << config;
     EXPECT_EQ(check_gemma(R"({"hidden_act":"silu"})", second).has_value(), second);
   }
@@ -192,9 +191,7 @@ Status check(const char* config) {
 
 TEST(SupportedConfig, variants_that_would_train_another_model_are_refused) {
   for (const char* config :
-       {R"({"rope_scaling":{"rope_type":"llama3","factor":8.0}})",
-        R"({"rope_scaling":{"type":"linear","factor":2.0}})",
-        R"({"rope_parameters":{"rope_type":"default","rope_theta":500000.0}})",
+       {R"({"rope_parameters":{"rope_type":"default","rope_theta":500000.0}})",
         R"({"partial_rotary_factor":0.5})",
         R"({"rope_parameters":{"rope_type":"default","partial_rotary_factor":0.75}})",
         R"({"hidden_act":"gelu"})", R"({"attention_dropout":0.1})"}) {

@@ -23,17 +23,11 @@ Error unsupported(const char* key, const Json& found, const std::string& expecte
           "train this model with another engine: engine.kind = \"transformers\""};
 }
 
-// Either generation of the key: rope_scaling {"type" or "rope_type"}, rope_parameters.
+// Either generation of the key. The types of scaling are read elsewhere (rotary_scaling.h).
 Status check_rotary(const Json& config, const estimate::ModelConfig& model) {
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
     const Json* scaling = find(config, key);
     if (scaling == nullptr) continue;
-    for (const char* type : {"rope_type", "type"}) {
-      const Json* name = find(*scaling, type);
-      if (name != nullptr && *name != "default") {
-        return unsupported(key, *scaling, "rotary embedding without scaling");
-      }
-    }
     const Json* theta = find(*scaling, "rope_theta");
     if (theta != nullptr && *theta != model.rope_theta) {
       return unsupported(key, *scaling, fmt::format("the rope_theta in use, {}", model.rope_theta));

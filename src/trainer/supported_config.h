@@ -11,7 +11,7 @@
 
 namespace headroom::trainer {
 
-// Fails on scaled rotary embeddings, activations other than the family's (SiLU; of Gemma
+// Fails on heads that are turned in part, activations other than the family's (SiLU; of Gemma
 // gelu_pytorch_tanh), tokens that see what comes after them, and dropout within the model, naming
 // the key. Keys as in transformers' LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config,
 // Phi3Config, GemmaConfig and Gemma2Config.

@@ -12,6 +12,8 @@
 
 #include <cstdint>
 
+#include "estimate/rotary_scaling.h"
+
 namespace headroom::trainer::ops {
 
 struct RotaryTables {
@@ -20,7 +22,7 @@ struct RotaryTables {
 };
 
 RotaryTables rotary_tables(std::int64_t longest, std::int64_t head_dim, double theta,
-                           at::ScalarType dtype);
+                           at::ScalarType dtype, const estimate::RotaryScaling& scaling = {});
 
 // x is [batch·sequence, heads·head_dim], contiguous; positions count from 0 in every sample.
 void rotary_(at::Tensor& x, const RotaryTables& tables, std::int64_t sequence);

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "estimate/rotary_scaling.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+#include <optional>
+
+#include "base/document.h"
+#include "base/text.h"
+#include "estimate/models/config_reader.h"
+
+namespace headroom::estimate {
+namespace {
+
+// The settings of one type. What is read is written down, so that the text tells two scalings
+// apart.
+class Reading {
+ public:
+  Reading(ConfigReader config, ConfigReader table, double theta, std::uint64_t head_dim)
+      : config_(config), table_(table), theta_(theta), head_dim_(head_dim) {}
+
+  Result<RotaryScaling> read(const ConfigFindings& findings) {
+    const std::string type = table_.text_or({"rope_type", "type"}, "default");
+    // What Phi3Config calls the same.
+    const bool is_long = type == "longrope" || type == "su";
+    told_ = {is_long ? "longrope" : type};
+    if (type == "linear") {
+      out_.divisors.assign(count(), needed("factor"));
+    } else if (type == "llama3") {
+      read_llama3();
+    } else if (type == "yarn") {
+      read_yarn();
+    } else if (is_long) {
+      read_longrope();
+    } else if (type == "dynamic") {
+      out_.longest = positions();  // Up to there its frequencies are the plain ones.
+    } else if (type != "default") {
+      table_.fail_with("rope_type",
+                       fmt::format("expected \"default\", \"linear\", \"llama3\", \"yarn\", "
+                                   "\"longrope\" or \"dynamic\", found {}",
+                                   shown(type)),
+                       Errc::unsupported);
+    }
+    if (findings.problem) return *findings.problem;
+    out_.kind = join(told_, ", ");
+    return std::move(out_);
+  }
+
+ private:
+  std::size_t count() const { return head_dim_ / 2; }
+  double frequency(std::size_t i) const {
+    return std::pow(theta_, -2.0 * static_cast<double>(i) / static_cast<double>(head_dim_));
+  }
+
+  double told(const char* key, double value) {
+    told_.push_back(fmt::format("{} {}", key, value));
+    return value;
+  }
+  double needed(const char* key) {
+    if (!table_.has(key)) table_.fail(key, "a number above 0");
+    return told(key, table_.positive_or({key}, 1));
+  }
+  std::uint64_t positions() {
+    return config_.size_or({"max_position_embeddings"}, position_counts, 1);
+  }
+  // Of the model before it was stretched. Phi-3 has it outside of the table, which counts there.
+  double original() {
+    constexpr const char* key = "original_max_position_embeddings";
+    const std::uint64_t inside = table_.size_or({key}, position_counts, positions());
+    const std::uint64_t tokens = config_.size_or({key}, position_counts, inside);
+    return told(key, static_cast<double>(tokens));
+  }
+
+  // _compute_llama3_parameters: slow frequencies are divided, quick ones stay, between the two
+  // there is a passage.
+  void read_llama3() {
+    const double factor = needed("factor");
+    const double low = needed("low_freq_factor");
+    const double high = needed("high_freq_factor");
+    const double length = original();
+    if (!(high > low)) table_.fail("high_freq_factor", "a number above low_freq_factor");
+    for (std::size_t i = 0; i < count(); ++i) {
+      const double turns = length * frequency(i) / (2 * std::numbers::pi);
+      const double kept = std::clamp((turns - low) / (high - low), 0.0, 1.0);
+      out_.divisors.push_back(1 / ((1 - kept) / factor + kept));
+    }
+  }
+
+  static double yarn_magnitude(double factor, double scale) {
+    constexpr double slope = 0.1;
+    return factor <= 1 ? 1 : slope * scale * std::log(factor) + 1;
+  }
+
+  // The frequency, counted from the quickest, that turns so often over the original length.
+  double place_of(double turns, double length) const {
+    return static_cast<double>(head_dim_) * std::log(length / (turns * 2 * std::numbers::pi)) /
+           (2 * std::log(theta_));
+  }
+
+  // _compute_yarn_parameters: between two places a ramp from kept to divided frequencies.
+  void read_yarn() {
+    const double length = original();
+    const double factor = stretch(length);
+    constexpr double quick = 32, slow = 1;
+    double first = place_of(told("beta_fast", table_.positive_or({"beta_fast"}, quick)), length);
+    double last = place_of(told("beta_slow", table_.positive_or({"beta_slow"}, slow)), length);
+    if (table_.flag_or({"truncate"}, true)) {
+      first = std::floor(first);
+      last = std::ceil(last);
+    } else {
+      told_.emplace_back("not truncated");
+    }
+    first = std::max(first, 0.0);
+    last = std::min(last, static_cast<double>(head_dim_) - 1);
+    constexpr double at_least = 0.001;
+    if (first == last) last += at_least;
+    for (std::size_t i = 0; i < count(); ++i) {
+      const double divided =
+          std::clamp((static_cast<double>(i) - first) / (last - first), 0.0, 1.0);
+      out_.divisors.push_back(1 / (divided / factor + 1 - divided));
+    }
+    double magnitude = yarn_magnitude(factor, 1);
+    if (table_.has("mscale") && table_.has("mscale_all_dim"))
+      magnitude = yarn_magnitude(factor, table_.positive_or({"mscale"}, 1)) /
+                  yarn_magnitude(factor, table_.positive_or({"mscale_all_dim"}, 1));
+    out_.magnitude = told("attention_factor", table_.positive_or({"attention_factor"}, magnitude));
+  }
+
+  // How many times as long as before.
+  double stretch(double length) {
+    return told("factor",
+                table_.positive_or({"factor"}, static_cast<double>(positions()) / length));
+  }
+
+  // _compute_longrope_parameters: a number for each frequency, others beyond the original length.
+  void read_longrope() {
+    const double length = original();
+    const double factor = stretch(length);
+    out_.longest = static_cast<std::uint64_t>(length);
+    read_list("short_factor");
+    const double magnitude =
+        factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(std::max(length, 2.0)));
+    out_.magnitude = told("attention_factor", table_.positive_or({"attention_factor"}, magnitude));
+  }
+
+  void read_list(const char* key) {
+    const Json* list = table_.find({key});
+    const auto is_factor = [](const Json& one) { return one.is_number() && one > 0; };
+    if (list == nullptr || !list->is_array() || list->size() != count() ||
+        !std::all_of(list->begin(), list->end(), is_factor)) {
+      table_.fail(key, fmt::format("{} numbers above 0", count()));
+      return;
+    }
+    for (const Json& one : *list) out_.divisors.push_back(one.get<double>());
+    told(key, std::accumulate(out_.divisors.begin(), out_.divisors.end(), 0.0));
+  }
+
+  ConfigReader config_, table_;
+  double theta_;
+  std::uint64_t head_dim_;
+  std::vector<std::string> told_;
+  RotaryScaling out_;
+};
+
+}  // namespace
+
+Result<RotaryScaling> read_rotary_scaling(const Json& config, double theta,
+                                          std::uint64_t head_dim) {
+  ConfigFindings findings;
+  ConfigReader reader(config, findings);
+  for (const char* key : {"rope_scaling", "rope_parameters"}) {
+    if (reader.has(key)) return Reading(reader, reader.inner(key), theta, head_dim).read(findings);
+  }
+  return RotaryScaling{};
+}
+
+}  // namespace headroom::estimate
