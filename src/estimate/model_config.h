@@ -64,7 +64,7 @@ struct ModelConfig {
 Result<ModelConfig> decoder_config(const Architecture& architecture);
 Architecture architecture_of(const ModelConfig& config);
 
-// Reads from config.json the numbers that an Architecture has not: how rotary positions are scaled;
+// Reads from config.json the numbers that an Architecture has not: how rotary positions are scaled,
 // query_pre_attn_scalar, attn_logit_softcapping and final_logit_softcapping of Gemma 2. Fails on
 // one that is not a number above 0, and as read_rotary_scaling() does, naming the key.
 Status read_numbers(const Json& config, ModelConfig& model);

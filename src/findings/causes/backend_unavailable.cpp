@@ -94,7 +94,9 @@ bool is_of_foreign_vendor(const std::string& asked, Vendor vendor) {
     return has("nccl") || has("cuda") || has("tensorrt") || has("cudnn") || has("cublas");
   }
   if (vendor == Vendor::intel) {
-    return has("xpu") || has("openvino") || has("xccl") || word == "ccl" || has("sycl");
+    // CUDA's is for a card that is not there, and its absence no fault of an AMD GPU's.
+    return has("xpu") || has("openvino") || has("xccl") || word == "ccl" || has("sycl") ||
+           has("cuda") || has("tensorrt");
   }
   // A Mac never has CUDA: a program that asks for it was written for another machine.
   return vendor == Vendor::apple && (has("mps") || has("coreml") || has("metal") || has("cuda"));

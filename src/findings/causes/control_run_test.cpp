@@ -129,6 +129,13 @@ TEST(KernelRuns, a_kernel_that_both_fails_and_works_is_not_at_fault) {
   EXPECT_NE(got.cause.id, "kernel-too-old");
 }
 
+TEST(ControlRun, a_newer_kernel_that_is_told_to_find_the_card) {
+  const std::string log =
+      "$ blender\nHIP hipInit: Invalid device\n"
+      "With boot.kernelPackages = linuxPackages_latest the same shell finds the card.\n";
+  EXPECT_EQ(diagnose(log, R"({"vendor": "AMD", "kernel": "6.1.78"})").cause.id, "kernel-too-old");
+}
+
 TEST(ReadCommand, an_export_holds_until_it_is_unset) {
   std::map<std::string, std::string, std::less<>> exported;
   EXPECT_EQ(read_command("$ export NCCL_DEBUG=INFO", exported).program, "");

@@ -280,6 +280,18 @@ TEST(PythonVersionUnsupported, the_log_names_a_wheel_for_another_python) {
 
 // ------------------------------------------------------------------ nobody's, or not known
 
+TEST(NotAmd, cuda_asked_for_on_a_machine_of_intel) {
+  constexpr std::string_view log =
+      "2026-03-05 11:40:14 [E:onnxruntime:Default, provider_bridge_ort.cc:1548 "
+      "TryGetProviderInfo_CUDA] [ONNXRuntimeError] : 1 : FAIL : Failed to load library "
+      "libonnxruntime_providers_cuda.so with error: libcublasLt.so.11: cannot open shared object "
+      "file: No such file or directory\n"
+      "2026-03-05 11:40:14 [W:onnxruntime:Default, onnxruntime_pybind_state.cc:861 "
+      "CreateExecutionProviderInstance] Failed to create CUDAExecutionProvider.\n";
+  EXPECT_EQ(diagnose(log, R"({"vendor": "Intel"})").cause.id, "not-amd-gpu");
+  EXPECT_NE(diagnose(log, amd).cause.id, "not-amd-gpu");
+}
+
 TEST(NotAmd, an_integrated_gpu_of_intel) {
   const LogDiagnosis diagnosis = diagnose(
       "Exception from src/plugins/intel_gpu/src/runtime/ocl/ocl_engine.cpp:10:\n"
