@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "trainer/data/batches.h"
+#include "trainer/data/mix_seed.h"
 
 namespace headroom::trainer::data {
 namespace {
