@@ -69,6 +69,7 @@ std::vector<Loss> losses_of(const Job& job, const Architecture& model) {
   const Loss given = job.compute.loss;
   const bool trains = job.method.kind != MethodKind::inference;
   if (!trains || model.head.kind != Head::Kind::language || given != Loss::eager) return {given};
+  if (job.compute.liger.on) return {given};  // It has its own.
   if (job.engine.kind == EngineKind::headroom) return {given, Loss::chunked};
   // TRL's trainers of preferences have a loss of their own, and refuse Liger's.
   if (job.preference.trainer != TrainerKind::sft) return {given};
@@ -78,7 +79,7 @@ std::vector<Loss> losses_of(const Job& job, const Architecture& model) {
 std::vector<NormKernel> norms_of(const Job& job) {
   const bool may = job.engine.kind == EngineKind::transformers &&
                    job.method.kind != MethodKind::inference &&
-                   job.compute.norm == NormKernel::eager;
+                   job.compute.norm == NormKernel::eager && !job.compute.liger.on;
   return may ? std::vector{NormKernel::eager, NormKernel::fused} : std::vector{job.compute.norm};
 }
 

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "estimate/headroom_quantised.h"
 
 namespace headroom::estimate {
@@ -29,6 +31,12 @@ Status check_headroom(const Job& job) {
                   fmt::format("write base = \"{}\"{}", to_string(compute.dtype),
                               is_quantised(method.base) ? ", or kind = \"qlora\"" : "") +
                       other);
+  if (!method.modules_to_save.empty() ||
+      !std::all_of(method.targets.begin(), method.targets.end(), is_in_layers))
+    return cannot("method.targets", "embed_tokens or lm_head", "adapters in its layers",
+                  "leave them out" + other);
+  if (compute.liger.on)
+    return cannot("compute.use_liger_kernel", "true", "kernels of its own", "leave it out" + other);
   if (compute.autocast)
     return cannot("compute.autocast", "true", "no autocast", "leave it out" + other);
   if (compute.loss != Loss::eager && compute.loss != Loss::chunked)

@@ -8,9 +8,11 @@
 
 #include "base/document.h"
 #include "base/document_reader.h"
+#include "estimate/job_adapters.h"
 #include "estimate/job_data.h"
 #include "estimate/job_evaluation.h"
 #include "estimate/job_images.h"
+#include "estimate/job_liger.h"
 #include "estimate/job_optimizer.h"
 #include "estimate/job_preference.h"
 #include "estimate/job_schedule.h"
@@ -33,7 +35,6 @@ const std::vector<std::string> norm_names = {"eager", "fused"};
 const std::vector<std::string> optimizer_names = {"adamw", "adamw8bit", "sgd", "adafactor"};
 const std::vector<std::string> master_names = {"none", "fp32"};
 const std::vector<std::string> engine_names = {"headroom", "transformers", "command"};
-const std::vector<std::string> target_names = {"q", "k", "v", "o", "gate", "up", "down"};
 const std::vector<std::string> allocators = {"headroom", "torch", "torch-expandable"};
 
 // Far above every job, and low enough that no product of a job's and a model's numbers overflows.
@@ -121,6 +122,7 @@ class JobParser {
     compute.read("keep_outputs", job_.compute.keep_outputs);
     compute.read_choice("loss", job_.compute.loss, loss_names);
     compute.read_choice("norm", job_.compute.norm, norm_names);
+    read_liger(compute, job_.compute.liger);
     job_.compute.residual = job_.compute.embeddings = job_.compute.dtype;
     compute.read_choice("residual", job_.compute.residual, dtype_names);
     compute.read_choice("embeddings", job_.compute.embeddings, dtype_names);
@@ -164,7 +166,7 @@ class JobParser {
     job_.method.alpha = 2.0 * static_cast<double>(job_.method.rank);
     method.read("alpha", job_.method.alpha, 0.0, 1e9);
     method.read("dropout", job_.method.dropout, 0.0, 0.99);
-    read_targets(method);
+    read_adapted_modules(method, job_.method);
     method.read_choice("adapter_dtype", job_.method.adapter_dtype, dtype_names);
     read_frozen(method, job_.method);
     read_preference_method(method, job_);
@@ -185,37 +187,6 @@ class JobParser {
              "write kind = \"qlora\", or base = \"bf16\"");
     if (job_.method.kind == MethodKind::qlora && plain)
       refuse("quantised weights", "write base = \"nf4\", or kind = \"lora\"");
-  }
-
-  void read_targets(TableReader& method) {
-    std::vector<std::string> names = target_names;
-    const Json* given = method.find("targets");
-    job_.method.all_linear = given != nullptr && *given == "all-linear";
-    if (job_.method.all_linear)
-      names = {"all-linear"};
-    else
-      method.read("targets", names);
-    std::vector<Target>& targets = job_.method.targets;
-    targets.clear();
-    for (const std::string& name : names) {
-      const std::vector<Target> meant = targets_of(name);
-      const bool twice = std::count(names.begin(), names.end(), name) > 1;
-      if (meant.empty() || twice) {
-        method.fail(
-            "targets", Errc::invalid,
-            fmt::format("expected some of q, k, v, o, gate, up, down, each once, or the names "
-                        "of such modules, found \"{}\"{}",
-                        name.substr(0, 40), meant.empty() ? "" : " twice"),
-            "write targets = [\"q\", \"v\"]");
-        return;
-      }
-      for (const Target target : meant)
-        if (std::count(targets.begin(), targets.end(), target) == 0) targets.push_back(target);
-    }
-    if (names.empty()) {
-      method.fail("targets", Errc::invalid, "expected at least one projection, found none",
-                  "write targets = [\"q\", \"v\"]");
-    }
   }
 
   void read_optimizer() {
@@ -378,9 +349,6 @@ std::string_view to_string(Loss loss) {
 }
 std::string_view to_string(EngineKind kind) {
   return name_of(kind, engine_names);
-}
-std::string_view to_string(Target target) {
-  return name_of(target, target_names);
 }
 
 Result<Job> parse_job(const Document& document) {

@@ -33,7 +33,11 @@ enum class Master : std::uint8_t { none, fp32 };
 // How the learning rate changes over a run; the names are transformers' (SchedulerType).
 enum class ScheduleKind : std::uint8_t { constant, constant_with_warmup, linear, cosine };
 enum class EngineKind : std::uint8_t { headroom, transformers, command };
-enum class Target : std::uint8_t { q, k, v, o, gate, up, down };
+// What adapters can be on: the projections of each layer, then the two that a model has once.
+enum class Target : std::uint8_t { q, k, v, o, gate, up, down, embedding, head };
+constexpr bool is_in_layers(Target target) {
+  return target <= Target::down;
+}
 // What a step trains on, by TRL's trainers: text as it is, pairs of answers (DPOTrainer), answers
 // that the model makes itself (GRPOTrainer).
 enum class TrainerKind : std::uint8_t { sft, dpo, grpo };
@@ -75,6 +79,8 @@ struct Job {
                                    Target::gate, Target::up, Target::down};
     DType adapter_dtype = DType::fp32;
     bool all_linear = false;  // The targets were given as one word for all of them.
+    // PEFT's modules_to_save: embedding and head, trained whole as copies beside the originals.
+    std::vector<Target> modules_to_save;
     // Of a model that sees: parts that are not trained and have no adapters. Adapters are on the
     // language model alone unless the job says otherwise.
     bool freeze_vision_tower = false;
@@ -115,6 +121,12 @@ struct Job {
     bool keep_outputs = false;
     Loss loss = Loss::eager;
     NormKernel norm = NormKernel::eager;
+    // use_liger_kernel of TrainingArguments, and what its liger_kernel_config says of each kernel
+    // (nothing: as apply_liger_kernel_to_… of the family has it). `glu`: "swiglu" or "geglu".
+    struct Liger {
+      bool on = false;
+      std::optional<bool> rope, rms_norm, glu, cross_entropy, fused_linear_cross_entropy;
+    } liger;
     DType residual =
         DType::bf16;  // compute.dtype if not given; fp32 after PEFT's k-bit preparation.
     DType embeddings = DType::bf16;  // compute.dtype if not given. Of embeddings and head.

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/document.h"
+#include "estimate/job_liger.h"
 #include "estimate/job_preference.h"
 
 namespace headroom::estimate {
@@ -26,6 +27,8 @@ Json method_of(const Job::Method& method) {
     json["dropout"] = method.dropout;
     for (const Target target : method.targets) json["targets"].push_back(to_string(target));
     json["adapter_dtype"] = to_string(method.adapter_dtype);
+    for (const Target module : method.modules_to_save)
+      json["modules_to_save"].push_back(to_string(module));
     if (method.all_linear && !method.freeze_vision_tower) json["targets"] = "all-linear";
   }
   if (method.kind != MethodKind::inference && method.freeze_vision_tower != adapts)
@@ -47,6 +50,7 @@ Json compute_of(const Job::Compute& compute) {
                {"norm", compute.norm == NormKernel::fused ? "fused" : "eager"},
                {"residual", to_string(compute.residual)},
                {"embeddings", to_string(compute.embeddings)}};
+  write_liger(compute.liger, json);
   if (compute.padding) json["padding"] = true;
   if (compute.reentrant) json["use_reentrant"] = true;
   if (compute.attention) json["attention"] = to_string(*compute.attention);

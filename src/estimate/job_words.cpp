@@ -32,6 +32,9 @@ const std::vector<ModuleWords>& modules() {
       {{down}, {"down", "down_proj", "wo", "fc2", "lin2", "dense_4h_to_h"}},
       {{q, k, v}, {"qkv_proj", "query_key_value", "c_attn", "Wqkv"}},
       {{gate, up}, {"gate_up_proj"}},
+      // What a model has once.
+      {{embedding}, {"embed_tokens", "embed_in", "wte", "word_embeddings", "tok_embeddings"}},
+      {{head}, {"lm_head", "embed_out"}},
       {{q, k, v, o, gate, up, down}, {"all-linear"}},
   };
   return all;

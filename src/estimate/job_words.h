@@ -29,8 +29,8 @@ struct OptimizerWord {
 };
 const std::vector<OptimizerWord>& optimizer_words();
 
-// The projections that a module's name stands for in every family that has it, several where it is
-// a fused one; empty if it is not known. "all-linear" is all.
+// What a module's name stands for in every family that has it, several projections where it is a
+// fused one; empty if it is not known. "all-linear" is all projections of the layers.
 std::vector<Target> targets_of(std::string_view module);
 
 // Reads a release as packages write it ("4.57.1", "2.6.0+rocm6.2"; a leading "v" is left out), or

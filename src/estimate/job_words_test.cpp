@@ -62,7 +62,8 @@ TEST(JobWords, modules_of_peft) {
   EXPECT_EQ(targets_of("c_attn"), (std::vector<Target>{q, k, v}));
   EXPECT_EQ(targets_of("gate_up_proj"), (std::vector<Target>{gate, up}));
   EXPECT_TRUE(targets_of("dense").empty());
-  EXPECT_TRUE(targets_of("lm_head").empty());
+  EXPECT_EQ(targets_of("embed_out"), std::vector<Target>{head});
+  EXPECT_EQ(targets_of("wte"), std::vector<Target>{embedding});
   const auto targets = [](const std::string& list) {
     return job_from("[method]\nkind = \"lora\"\ntargets = " + list + "\n").method.targets;
   };

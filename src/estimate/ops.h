@@ -83,6 +83,9 @@ Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::opti
               Name name);
 Tensor matmul(Tape& tape, const Tensor& a, const Tensor& b, Shape shape, Name name);
 Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, Name name);
+// The same of a table that lies on its side, weight [width, vocabulary]: a leaf's gradient is
+// copied into the leaf's own layout (accumulate_grad.h).
+Tensor embedding_of_columns(Tape& tape, const Tensor& ids, const Tensor& weight, Name name);
 // x → `output`, by a kernel that needs nothing beside its operands (a convolution).
 struct ConvolutionWeights {
   Tensor weight;

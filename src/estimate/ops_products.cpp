@@ -15,6 +15,21 @@ Tensor product(Tape& tape, Name name, const Meta& meta) {
   return result;
 }
 
+// embedding_dense_backward (native/cuda/Embedding.cu, EmbeddingBackwardKernel.cu): beyond so many
+// indices they are sorted, and the rows of each are summed in parts, whose number is bounded.
+void sum_by_segments(Tape& tape, std::uint64_t count, const Meta& table, Name name) {
+  constexpr std::uint64_t sorts_beyond = 3072;
+  constexpr std::uint64_t rows_of_part = 10;  // NROWS_PER_THREAD
+  if (count <= sorts_beyond) return;
+  const Meta ids{{count}, Element::int64};
+  const Tensor sorted = tape.empty(name + ".sorted", ids, Component::workspace);
+  const Tensor origins = tape.empty(name + ".origins", ids, Component::workspace);
+  const std::uint64_t segments = std::min(count, table.shape.front());
+  const std::uint64_t parts = count / rows_of_part + segments;
+  const Tensor sums = tape.empty(name + ".part_sums", {{parts, table.shape.back()}, Element::fp32},
+                                 Component::workspace);
+}
+
 }  // namespace
 
 Tensor linear(Tape& tape, const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias,
@@ -69,8 +84,22 @@ Tensor embedding(Tape& tape, const Tensor& ids, const Tensor& weight, Name name)
   Meta rows{ids.shape, weight.element};
   rows.shape.push_back(weight.shape.back());
   const Tensor y = tape.empty(name, rows);
-  return tape.connect(y, {weight}, {ids},
+  return tape.connect(
+      y, {weight}, {ids},
+      [table, name, count = ids.elements()](Tape& t, const Tensor&, const Node&) -> Tensors {
+        Tensor grad = t.empty(name + ".weight_grad", table);
+        sum_by_segments(t, count, table, name);
+        return {grad};
+      });
+}
+
+Tensor embedding_of_columns(Tape& tape, const Tensor& ids, const Tensor& weight, Name name) {
+  const Meta table = weight.meta();
+  Meta rows{ids.shape, weight.element};
+  rows.shape.push_back(weight.shape.front());
+  return tape.connect(tape.empty(name, rows), {weight}, {ids},
                       [table, name](Tape& t, const Tensor&, const Node&) -> Tensors {
+                        const Tensor turned = t.empty(name + ".weight_grad_turned", table);
                         return {t.empty(name + ".weight_grad", table)};
                       });
 }

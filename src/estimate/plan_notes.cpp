@@ -9,6 +9,7 @@
 
 #include "estimate/transformers/answer_scores.h"
 #include "estimate/transformers/engine.h"
+#include "estimate/transformers/liger.h"
 #include "estimate/transformers/version.h"
 
 namespace headroom::estimate {
@@ -133,7 +134,8 @@ void note_adapted_experts(const Job& job, const Architecture& model, Plan& plan)
   const bool adapts = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
   if (!adapts || model.stacks.empty() || !model.main().experts) return;
   const std::vector<Target>& targets = job.method.targets;
-  if (std::none_of(targets.begin(), targets.end(), [](Target each) { return each > Target::o; }))
+  if (std::none_of(targets.begin(), targets.end(),
+                   [](Target each) { return each > Target::o && is_in_layers(each); }))
     return;
   plan.notes.emplace_back(
       "Unproven: PEFT's adapters on the matrices of all experts (gate, up, down) were not compared "
@@ -184,6 +186,34 @@ void note_preference(const Job& job, const Architecture& model, Plan& plan) {
                     *job.batch.micro, steps, preference.generations));
 }
 
+// Liger's kernels, where they change nothing or were not compared.
+void note_liger(const Job& job, const Architecture& model, Plan& plan) {
+  if (!job.compute.liger.on) return;
+  if (job.method.kind == MethodKind::inference) {
+    plan.notes.emplace_back("use_liger_kernel is of training: inference is planned without.");
+  } else if (!transformers::liger_patches(model.family)) {
+    plan.notes.push_back(fmt::format(
+        "use_liger_kernel: no kernels of Liger are planned for {}, which is planned without them.",
+        model.family));
+  } else if (transformers::parse_version(job.engine.transformers) < transformers::Version{5, 0}) {
+    plan.notes.emplace_back(
+        "Unproven: Liger's kernels are planned as those of 0.8.5, which asks for transformers 5.");
+  }
+}
+
+// The two that a tied model shares: PEFT adapts and copies each by itself.
+void note_tied(const Job& job, const Architecture& model, Plan& plan) {
+  const std::vector<Target>& targets = job.method.targets;
+  const bool adapts = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
+  const bool ends = std::any_of(targets.begin(), targets.end(),
+                                [](Target each) { return !is_in_layers(each); }) ||
+                    !job.method.modules_to_save.empty();
+  if (!adapts || !ends || !model.head.tied) return;
+  plan.notes.emplace_back(
+      "Embedding and head share one matrix, which stays; PEFT adapts or copies each by itself "
+      "(ensure_weight_tying is not planned).");
+}
+
 }  // namespace
 
 void note_model(const Job& given, const Job& job, const Architecture& model, const Device& device,
@@ -195,6 +225,8 @@ void note_model(const Job& given, const Job& job, const Architecture& model, con
   note_untried(job, model, plan);
   note_adapted_experts(job, model, plan);
   note_preference(job, model, plan);
+  note_liger(job, model, plan);
+  note_tied(job, model, plan);
 }
 
 }  // namespace headroom::estimate

@@ -3,6 +3,7 @@
 
 #include "base/text.h"
 #include "run/training_dialects.h"
+#include "run/training_modules.h"
 #include "run/training_settings.h"
 
 namespace headroom::run {
@@ -31,33 +32,24 @@ constexpr Argument arguments[] = {{"base_model", "model", Kind::word},
                                   {"lora_alpha", "method.alpha"},
                                   {"lora_dropout", "method.dropout", Kind::real},
                                   {"lora_target_modules", "method.targets", Kind::words},
+                                  {"lora_modules_to_save", "saved", Kind::words},
+                                  {"liger_rope", "liger_rope", Kind::yes},
+                                  {"liger_rms_norm", "liger_rms_norm", Kind::yes},
+                                  {"liger_glu_activation", "liger_glu", Kind::yes},
+                                  {"liger_cross_entropy", "liger_loss", Kind::yes},
+                                  {"liger_fused_linear_cross_entropy", "liger_fused", Kind::yes},
                                   {"lora_target_linear", "all_linear", Kind::yes},
                                   {"precompute_ref_log_probs", "precomputed", Kind::yes},
                                   {"rl", "rl", Kind::word}};
-constexpr std::string_view left_out[] = {"activation_offloading",
-                                         "chunked_cross_entropy",
-                                         "cut_cross_entropy",
-                                         "flex_attention",
-                                         "layer_offloading",
-                                         "liger_cross_entropy",
-                                         "liger_fused_linear_cross_entropy",
-                                         "liger_glu_activation",
-                                         "liger_layer_norm",
-                                         "liger_rms_norm",
-                                         "liger_rope",
-                                         "lora_mlp_kernel",
-                                         "lora_modules_to_save",
-                                         "lora_o_kernel",
-                                         "lora_qkv_kernel",
-                                         "lora_target_parameters",
-                                         "peft_use_dora",
-                                         "relora",
-                                         "sage_attention",
-                                         "selective_checkpointing",
-                                         "unfrozen_parameters",
-                                         "unsloth_cross_entropy_loss",
-                                         "unsloth_lora_mlp",
-                                         "xformers_attention"};
+constexpr std::string_view left_out[] = {"activation_offloading", "chunked_cross_entropy",
+                                         "cut_cross_entropy",     "flex_attention",
+                                         "layer_offloading",      "liger_layer_norm",
+                                         "lora_mlp_kernel",       "lora_o_kernel",
+                                         "lora_qkv_kernel",       "lora_target_parameters",
+                                         "peft_use_dora",         "relora",
+                                         "sage_attention",        "selective_checkpointing",
+                                         "unfrozen_parameters",   "unsloth_cross_entropy_loss",
+                                         "unsloth_lora_mlp",      "xformers_attention"};
 constexpr std::string_view beside_the_point[] = {"chat_template",
                                                  "dataset_prepared_path",
                                                  "datasets",
@@ -129,6 +121,7 @@ Result<Done> take_method(TrainingSettings& settings) {
   if (!settings.has("method.rank"))
     return Error{Errc::invalid, "lora_r: expected the rank of the adapters, found none",
                  "write lora_r: 16"};
+  take_saved_modules(settings);
   if (settings.is_set("all_linear")) {
     settings.take("method.targets", "all-linear", "all_linear");
   } else if (!settings.has("method.targets")) {
@@ -185,6 +178,27 @@ void take_checkpointing(TrainingSettings& settings) {
   if (word != "true") settings.leave_out("gradient_checkpointing: " + word);
 }
 
+// integrations/liger/plugin.py: each kernel by a key of its own, off where it is not there.
+void take_kernels(TrainingSettings& settings, bool prefers) {
+  constexpr std::pair<const char*, const char*> kernels[] = {
+      {"liger_rope", "rope"},
+      {"liger_rms_norm", "rms_norm"},
+      {"liger_glu", "swiglu"},
+      {"liger_loss", "cross_entropy"},
+      {"liger_fused", "fused_linear_cross_entropy"}};
+  const char* first = nullptr;
+  Json config = Json::object();
+  for (const auto& [key, name] : kernels) {
+    const bool on = settings.is_set(key);
+    if (on && prefers) settings.leave_out(settings.given(key).option);
+    if (on && first == nullptr) first = key;
+    config[name] = on;
+  }
+  if (first == nullptr || prefers) return;
+  settings.take("compute.use_liger_kernel", true, first);
+  settings.take("compute.liger_kernel_config", config, first);
+}
+
 Result<Done> take_batch(TrainingSettings& settings) {
   settings.assume_unless_given("batch.micro", 1, "a micro-batch of 1, its default");
   settings.assume_unless_given("batch.sequence", 512, "512 tokens, its default");
@@ -210,6 +224,7 @@ Result<TrainingCommand> as_axolotl(const std::vector<GivenArgument>& all,
   take_wide_embeddings(settings);
   take_attention(settings);
   take_checkpointing(settings);
+  take_kernels(settings, pairs);
   HEADROOM_CHECK(take_batch(settings));
   if (pairs) {
     settings.take("method.trainer", "dpo", "rl");

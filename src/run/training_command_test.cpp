@@ -175,6 +175,9 @@ lora_dropout: 0.05
 lora_target_linear: true
 lora_modules_to_save:
   - embed_tokens
+  - score
+liger_rope: true
+liger_glu_activation: true
 datasets:
   - path: some/data
     type: alpaca
@@ -196,14 +199,18 @@ a_key_of_tomorrow: 1
                                   {"rank", 32},
                                   {"alpha", 16},
                                   {"dropout", 0.05},
-                                  {"targets", "all-linear"}}));
+                                  {"targets", "all-linear"},
+                                  {"modules_to_save", {"embed_tokens"}}}));
   EXPECT_EQ(keys["batch"], Json({{"micro", 4}, {"sequence", 4096}, {"accumulate", 4}}));
   EXPECT_EQ(keys["compute"]["dtype"], "bf16");
   EXPECT_EQ(keys["compute"]["autocast"], true);
   EXPECT_EQ(keys["compute"]["attention"], "flash_attention_2");
   EXPECT_EQ(keys["compute"]["checkpointing"], "layer");
+  EXPECT_EQ(keys["compute"]["use_liger_kernel"], true);
+  EXPECT_EQ(keys["compute"]["liger_kernel_config"]["swiglu"], true);
+  EXPECT_EQ(keys["compute"]["liger_kernel_config"]["rms_norm"], false);
   const std::string notes = join(command->notes, "\n");
-  EXPECT_NE(notes.find("memory depends on it: lora_modules_to_save."), std::string::npos) << notes;
+  EXPECT_NE(notes.find("memory depends on it: lora_modules_to_save: score."), std::string::npos) << notes;
   EXPECT_NE(notes.find("Ignored: a_key_of_tomorrow."), std::string::npos) << notes;
   EXPECT_NE(notes.find("batch.micro = 4 from --micro-batch-size"), std::string::npos) << notes;
 }

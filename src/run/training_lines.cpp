@@ -233,7 +233,8 @@ void TrainingLines::take_adapters(std::uint64_t line, std::string_view text) {
   for (const auto& [key, name] : {std::pair("r", "lora_r"),
                                   {"lora_alpha", "lora_alpha"},
                                   {"lora_dropout", "lora_dropout"},
-                                  {"target_modules", "lora_target_modules"}}) {
+                                  {"target_modules", "lora_target_modules"},
+                                  {"modules_to_save", "lora_modules_to_save"}}) {
     const auto value = value_of_key(text, key);
     if (value && !is_nothing(*value))
       settings.push_back({{key, {without_brackets(*value)}, name, line}, {}, {}});

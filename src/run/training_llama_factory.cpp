@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "run/training_dialects.h"
+#include "run/training_modules.h"
 #include "run/training_settings.h"
 
 namespace headroom::run {
@@ -25,11 +26,11 @@ constexpr Argument arguments[] = {{"model_name_or_path", "model", Kind::word},
                                   {"lora_alpha", "method.alpha"},
                                   {"lora_dropout", "method.dropout", Kind::real},
                                   {"lora_target", "method.targets", Kind::words},
+                                  {"additional_target", "saved", Kind::words},
+                                  {"enable_liger_kernel", "liger", Kind::yes},
                                   {"quantization_bit", "quantization_bit"},
                                   {"quantization_method", "quantization_method", Kind::word}};
-constexpr std::string_view left_out[] = {"additional_target",
-                                         "enable_liger_kernel",
-                                         "mixture_of_depths",
+constexpr std::string_view left_out[] = {"mixture_of_depths",
                                          "pref_ftx",
                                          "ref_model",
                                          "ref_model_adapters",
@@ -109,6 +110,7 @@ Result<Done> take_method(TrainingSettings& settings) {
   } else {
     settings.assume("method.kind", "lora", "LoRA, LLaMA-Factory's default");
   }
+  take_saved_modules(settings);
   settings.assume_unless_given("method.rank", 8, "LoRA of rank 8, its default");
   settings.assume_unless_given("method.targets", "all-linear",
                                "adapters on every linear layer, its default");

@@ -171,6 +171,7 @@ Result<TrainingCommand> by_llama_factory(std::vector<GivenArgument> all, const s
   for (GivenArgument& one : all) {
     if (one.name == "lora_r") one.name = "lora_rank";
     if (one.name == "lora_target_modules") one.name = "lora_target";
+    if (one.name == "lora_modules_to_save") one.name = "additional_target";
     if (one.name == "use_peft" && value_in(all, "finetuning_type").empty())
       one = {one.option, {"lora"}, "finetuning_type", one.line};
   }

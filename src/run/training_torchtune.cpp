@@ -167,9 +167,6 @@ std::vector<GivenArgument> with_model(const std::vector<GivenArgument>& all) {
 }
 
 Result<Done> take_targets(TrainingSettings& settings) {
-  if (settings.is_set("on_output"))
-    return wrong_value(settings.given("on_output"),
-                       "False, as adapters on the output layer are not planned");
   Json targets = Json::array();
   if (settings.has("attention_modules")) {
     for (const Json& module : settings.value("attention_modules")) {
@@ -182,11 +179,14 @@ Result<Done> take_targets(TrainingSettings& settings) {
   }
   if (settings.is_set("on_mlp"))
     for (const char* name : {"gate_proj", "up_proj", "down_proj"}) targets.push_back(name);
+  if (settings.is_set("on_output")) targets.push_back("lm_head");
   if (targets.empty())
     return Error{Errc::invalid, "model.lora_attn_modules: expected names of modules, found none",
                  "write model.lora_attn_modules=[q_proj,v_proj]"};
   settings.take("method.targets", targets,
-                settings.has("attention_modules") ? "attention_modules" : "on_mlp");
+                settings.has("attention_modules") ? "attention_modules"
+                : settings.is_set("on_mlp")       ? "on_mlp"
+                                                  : "on_output");
   return Done{};
 }
 

@@ -175,7 +175,6 @@ TEST(Torchtune, what_is_not_planned_or_not_there_is_an_error_with_a_next_step) {
            {run + "batch_size=two", "batch_size: expected a whole number"},
            {run + "dtype=fp16", "bf16 or fp32"},
            {run + "~dtype", "expected bf16 or fp32, found none"},
-           {run + "model.apply_lora_to_output=True", "output layer"},
            {run + "model=my.lora_model", "checkpoint_dir"},
            {run + "model=torchtune.models.llama3_1.llama3_1_8b", "lora_ or qlora_"},
            {run + "optimizer=torchao.optim.AdamW4bit", "torch.optim.AdamW"},

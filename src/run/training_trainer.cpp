@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "run/training_dialects.h"
+#include "run/training_modules.h"
 #include "run/training_settings.h"
 
 namespace headroom::run {
@@ -28,6 +29,8 @@ constexpr Argument arguments[] = {{"model_name_or_path", "model", Kind::word},
                                   {"lora_alpha", "method.alpha"},
                                   {"lora_dropout", "method.dropout", Kind::real},
                                   {"lora_target_modules", "method.targets", Kind::words},
+                                  {"lora_modules_to_save", "saved", Kind::words},
+                                  {"use_liger_kernel", "liger", Kind::yes},
                                   {"load_in_4bit", "load_in_4bit", Kind::yes},
                                   {"load_in_8bit", "load_in_8bit", Kind::yes},
                                   {"beta", "beta", Kind::real},
@@ -41,8 +44,7 @@ constexpr Argument arguments[] = {{"model_name_or_path", "model", Kind::word},
                                   {"use_vllm", "use_vllm", Kind::yes},
                                   {"vllm_mode", "vllm_mode", Kind::word},
                                   {"vllm_gpu_memory_utilization", "vllm_share", Kind::real}};
-constexpr std::string_view left_out[] = {"use_liger_kernel", "activation_offloading",
-                                         "lora_modules_to_save", "use_dora"};
+constexpr std::string_view left_out[] = {"activation_offloading", "use_dora"};
 constexpr Dialect dialect = {arguments, left_out, {}};
 
 // Whose trainer a script has, by the arguments that no other one reads.
@@ -120,6 +122,7 @@ void take_method(TrainingSettings& settings, TrainerSource source) {
                                                  : "full fine-tuning, as --use_peft is not there");
     return;
   }
+  take_saved_modules(settings);
   settings.assume_unless_given("method.rank", 16, "LoRA of rank 16, TRL's default");
   settings.assume_unless_given("method.dropout", 0.05, "a LoRA dropout of 0.05, TRL's default");
   settings.assume_unless_given("method.targets", Json::array({"q", "v"}),
@@ -167,6 +170,7 @@ Result<TrainingCommand> as_trainer(const std::vector<GivenArgument>& all, Traine
   take_method(settings, source);
   HEADROOM_CHECK(take_types(settings, source));
   take_checkpointing(settings, source);
+  take_liger(settings, prefers);
   if (prefers)
     take_preference(settings, trainer);
   else

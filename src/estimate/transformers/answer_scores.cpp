@@ -96,7 +96,8 @@ Tensor score_tiles(Run& run, const Tensor& hidden, const LanguageHead& head,
   const Tensor labels =
       tape.empty("labels", {{hidden.shape[0], hidden.shape[1]}, Element::int64}, Component::other);
   const Tensor rows = pick_rows(run, hidden, count);
-  const Tensor& weight = head.linear.stored.front();
+  const Tensor& weight = weight_of(run, head.linear);
+  const std::optional<Tensor>& bias = bias_of(run, head.linear);
   const Element compute = run.autocasts() ? run.compute() : hidden.element;
   const LogitTiles tiles{count,          head.linear.out, hidden.shape.back(),
                          hidden.element, weight.element,  compute};
@@ -114,7 +115,7 @@ Tensor score_tiles(Run& run, const Tensor& hidden, const LanguageHead& head,
     entropy = tape.empty("entropy.rows", row);
   }
   Tensors inputs = {rows, weight};
-  if (head.linear.bias) inputs.push_back(*head.linear.bias);
+  if (bias) inputs.push_back(*bias);
   made = tape.connect(made, inputs, {rows, weight, targets, log_z, entropy}, backward_of(tiles));
   return scattered(run, made, all, "log_probabilities");
 }

@@ -119,6 +119,14 @@ void rotate_wide(Run& run, const AttentionShape& shape, const Shared& shared, Qk
   heads.k = ops::cast(run.tape, turned_k, heads.k.element, "k.embedded");
 }
 
+// Liger's kernel turns q and k where they are, and their gradients; parts of one product are copied
+// for it (ops/rope.py).
+void turn_in_place(Run& run, const AttentionShape& shape, Qkv& heads) {
+  if (!shape.fused_qkv) return;
+  heads.q = ops::copy(run.tape, heads.q, heads.q.shape, "q.contiguous");
+  heads.k = ops::copy(run.tape, heads.k, heads.k.shape, "k.contiguous");
+}
+
 void remember(Run& run, LayerCache& cache, Qkv& heads, std::uint64_t window) {
   heads.k = cache.keys = extend_cache(run, cache.keys, heads.k, window);
   heads.v = cache.values = extend_cache(run, cache.values, heads.v, window);
@@ -184,7 +192,9 @@ Qkv make_heads(Run& run, const AttentionLayer& layer, const Shared& shared,
   };
   norm_both(!shape.qk_norm_late);
   const bool turns = shared.cos && !input.memory && input.turns;
-  if (turns && (shape.by_image || shape.wide_rotary)) {
+  if (turns && run.liger.rope) {
+    turn_in_place(run, shape, heads);
+  } else if (turns && (shape.by_image || shape.wide_rotary)) {
     rotate_wide(run, shape, shared, heads);
   } else if (turns) {
     {

@@ -9,6 +9,7 @@
 #include "estimate/optimizer.h"
 #include "estimate/tape.h"
 #include "estimate/transformers/image_size.h"
+#include "estimate/transformers/liger.h"
 #include "estimate/transformers/network.h"
 #include "estimate/transformers/preference.h"
 
@@ -82,6 +83,41 @@ Status check_images(const Job& job, const Architecture& model) {
       .at(infers ? "batch.prompt" : "batch.sequence");
 }
 
+// Embedding and head with adapters or copies: of a decoder, which has one of each.
+Status check_adapted_ends(const Job& job, const Architecture& model) {
+  const bool adapts = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
+  const auto has = [](const std::vector<Target>& all, Target target) {
+    return std::find(all.begin(), all.end(), target) != all.end();
+  };
+  const bool adapted = std::any_of(job.method.targets.begin(), job.method.targets.end(),
+                                   [](Target target) { return !is_in_layers(target); });
+  if (!adapts || (!adapted && job.method.modules_to_save.empty())) return Done{};
+  const char* key = adapted ? "method.targets" : "method.modules_to_save";
+  const bool is_decoder = model.stacks.size() == 1 && !model.projector &&
+                          model.head.kind == Head::Kind::language && model.main().causal &&
+                          model.main().input.kind == Input::Kind::tokens;
+  if (!is_decoder)
+    return Error{Errc::unsupported,
+                 fmt::format("expected a causal language model of text alone for embed_tokens and "
+                             "lm_head, found {}",
+                             model.family),
+                 "leave the two out"}
+        .at(key);
+  // TRL's add_fused_lm_head and Liger's forward take the head's weight alone.
+  const bool passes_by =
+      job.preference.trainer != TrainerKind::sft &&
+      transformers::parse_version(job.preference.trl) >= transformers::tiled_head;
+  if (has(job.method.targets, Target::head) && (passes_by || job.compute.liger.on))
+    return Error{
+        Errc::unsupported,
+        fmt::format("expected no adapter on lm_head, which {} passes by, so that it learns "
+                    "nothing",
+                    passes_by ? "TRL since 1.15" : "Liger's loss"),
+        "name lm_head in modules_to_save, or leave it out"}
+        .at("method.targets");
+  return Done{};
+}
+
 template <class Function>
 void train(Tape& tape, const Job& job, const Function& train_micro_batch, std::uint64_t steps) {
   Optimizer optimizer(job.optimizer);
@@ -116,6 +152,8 @@ Result<Recording> record_transformers(const Job& job, const Architecture& given,
   HEADROOM_CHECK(check_positions(job, model));
   HEADROOM_CHECK(check_images(job, model));
   HEADROOM_CHECK(check_samples(job, model));
+  HEADROOM_CHECK(check_adapted_ends(job, model));
+  HEADROOM_CHECK(transformers::check_liger(job));
   if (job.preference.trainer != TrainerKind::sft)
     HEADROOM_CHECK(transformers::check_preference(job, model));
   using transformers::Version;
@@ -139,6 +177,10 @@ Result<Recording> record_transformers(const Job& job, const Architecture& given,
                           device.attention == Attention::flash,
                           /*frozen=*/false,
                           {}};
+    run.liger = transformers::liger_of(job, model.family);
+    constexpr std::uint64_t threads_of_multiprocessor = 2048;
+    run.multiprocessors =
+        std::max<std::uint64_t>(1, device.resident_threads / threads_of_multiprocessor);
     // One for the thread of the forward, one for autograd's (CUDABlas.cpp,
     // getCurrentCUDABlasHandle).
     const Meta workspace{{workspace_bytes}, Element::uint8};

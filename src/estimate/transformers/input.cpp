@@ -108,15 +108,47 @@ std::uint64_t InputModules::tokens_of(const Stack& stack, std::uint64_t tokens) 
   return tokens;
 }
 
+// Both are made with the adapters of the layers (tuners/lora/layer.py, Embedding).
+void InputModules::attach_adapter() {
+  const Element element = element_of(run_.job.method.adapter_dtype);
+  const std::uint64_t rank = run_.job.method.rank;
+  const auto make = [&](Name name, const Shape& shape) {
+    return run_.tape.parameter(name, {shape, element}, Component::adapters, true);
+  };
+  lora_a_ = make("embed_tokens.lora_embedding_A", {rank, table_->shape[0]});
+  lora_b_ = make("embed_tokens.lora_embedding_B", {table_->shape[1], rank});
+}
+
+void InputModules::attach_copy() {
+  table_copy_ = run_.tape.parameter("embed_tokens.modules_to_save.weight", table_->meta(),
+                                    Component::adapters, true);
+}
+
+// Rows of the first matrix, which is kept on its side, times the second, whatever autocast makes of
+// the two; added, and brought back to the rows' type.
+Tensor InputModules::with_adapter(const Tensor& ids, const Tensor& rows) {
+  if (!lora_a_ || run_.without_adapters) return rows;
+  Tape& tape = run_.tape;
+  const Scope scope(tape, "embed_tokens");
+  const Tensor first = ops::embedding_of_columns(tape, ids, *lora_a_, "lora_A");
+  const Tensor second = run_.autocast(*lora_b_, "lora_B.cast");
+  const Tensor made = ops::scale(
+      tape, ops::linear(tape, run_.autocast(first, "lora_A.cast"), second, std::nullopt, "lora_B"),
+      "lora_scaled");
+  return ops::cast(tape, ops::add(tape, rows, made, "with_adapter"), rows.element, "narrow");
+}
+
 Tensor InputModules::embed_tokens(std::uint64_t tokens) {
   Tape& tape = run_.tape;
   const Tensor ids =
       tape.empty("input_ids", {{run_.batch, tokens}, Element::int64}, Component::other);
-  Tensor hidden = ops::embedding(tape, ids, *table_, "embeddings");
+  const bool copied = table_copy_ && !run_.without_adapters;
+  Tensor hidden = ops::embedding(tape, ids, copied ? *table_copy_ : *table_, "embeddings");
   // PEFT's enable_input_require_grads asks it of the embedding's own result, or nothing inside a
   // checkpoint would get a gradient.
   const bool asked = run_.adapters() && run_.job.compute.checkpointing != Checkpointing::none;
   if (asked && !hidden.requires_grad()) hidden = Tape::require_gradient(hidden);
+  hidden = with_adapter(ids, hidden);
   if (types_) {
     const Tensor type_ids = tape.empty("token_type_ids", ids.meta(), Component::other);
     hidden = ops::add(tape, hidden, ops::embedding(tape, type_ids, *types_, "token_types"),

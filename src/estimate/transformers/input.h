@@ -19,6 +19,9 @@ class InputModules {
   InputModules(Run& run, const Architecture& model, const Stack& stack,
                const std::optional<Tensor>& shared_table);
 
+  // PEFT's adapter on the table, or its trained copy. Requires: the input is tokens.
+  void attach_adapter();
+  void attach_copy();
   // The table [vocabulary, width]; nothing where the input is no tokens.
   const std::optional<Tensor>& table() const { return table_; }
   // → [batch, tokens, hidden]. `tokens` counts what the stack sees where the input is tokens or
@@ -35,6 +38,7 @@ class InputModules {
 
  private:
   Tensor embed_tokens(std::uint64_t tokens);
+  Tensor with_adapter(const Tensor& ids, const Tensor& rows);
   // Under autocast in its type, as products are.
   Tensor convolve(const Tensor& x, const std::optional<Tensor>& weight,
                   const std::optional<Tensor>& bias, Meta output, Name name);
@@ -50,6 +54,9 @@ class InputModules {
   std::vector<Tensor> named_;
   Tensor given_;
   std::optional<Tensor> table_, positions_, types_, class_token_, extra_tokens_, mask_token_;
+  std::optional<Tensor> table_copy_;
+  std::optional<Tensor> lora_a_;  // [rank, vocabulary]
+  std::optional<Tensor> lora_b_;  // [width, rank]
   std::optional<Tensor> first_weight_, first_bias_, second_weight_, second_bias_;  // Convolutions.
   std::optional<Linear> project_;  // OPT's project_in, or the Linear of numbers.
   std::optional<NormWeights> norm_;

@@ -135,8 +135,8 @@ Tensor base_product(Run& run, const Linear& linear, const Tensor& x) {
     return ops::cast(run.tape, y, x.element, linear.name + ".widened");
   }
   const Tensor input = run.autocast(x, linear.name + ".input");
-  const Tensor weight = run.autocast_weight(linear.stored.front(), linear.name);
-  std::optional<Tensor> bias = linear.bias;
+  const Tensor weight = run.autocast_weight(weight_of(run, linear), linear.name);
+  std::optional<Tensor> bias = bias_of(run, linear);
   if (bias)
     bias = bias_of_checkpoint(run, run.autocast_weight(*bias, linear.name), input, linear.name);
   return ops::linear(run.tape, input, weight, bias, linear.name);
@@ -205,6 +205,22 @@ void attach_adapter(Run& run, Linear& linear) {
                                      Component::adapters, true);
   linear.lora_b = run.tape.parameter(linear.name + ".lora_B.weight", {{linear.out, rank}, element},
                                      Component::adapters, true);
+}
+
+void attach_copy(Run& run, Linear& linear) {
+  const auto copy = [&run](Name name, const Tensor& of) {
+    return run.tape.parameter(name, of.meta(), Component::adapters, true);
+  };
+  linear.copy = copy(linear.name + ".modules_to_save.weight", linear.stored.front());
+  if (linear.bias) linear.bias_copy = copy(linear.name + ".modules_to_save.bias", *linear.bias);
+}
+
+const Tensor& weight_of(const Run& run, const Linear& linear) {
+  return linear.copy && !run.without_adapters ? *linear.copy : linear.stored.front();
+}
+
+const std::optional<Tensor>& bias_of(const Run& run, const Linear& linear) {
+  return linear.bias_copy && !run.without_adapters ? linear.bias_copy : linear.bias;
 }
 
 Tensor apply(Run& run, const Linear& linear, const Tensor& x) {

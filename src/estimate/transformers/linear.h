@@ -22,6 +22,8 @@ struct Linear {
   WeightFormat format = WeightFormat::bf16;
   std::vector<Tensor> stored;  // One weight [out, in], or the parts of a quantised one.
   std::optional<Tensor> bias;
+  // PEFT's modules_to_save: what is trained in their place.
+  std::optional<Tensor> copy, bias_copy;
   std::optional<Tensor> lora_a;  // [rank, in]
   std::optional<Tensor> lora_b;  // [out, rank]
 
@@ -33,6 +35,12 @@ Linear make_linear(Run& run, Name name, Shape shape, bool bias);
 // One that stays plain in quantised models: a head, a router, a projector; held in `element`.
 Linear make_plain_linear(Run& run, Name name, Shape shape, bool bias, Element element);
 void attach_adapter(Run& run, Linear& linear);
+// PEFT's ModulesToSaveWrapper (utils/other.py): a copy of a plain layer, trained, in its weights'
+// own type. Requires: not quantised.
+void attach_copy(Run& run, Linear& linear);
+// The weight [out, in] and the bias that a plain layer runs with.
+const Tensor& weight_of(const Run& run, const Linear& linear);
+const std::optional<Tensor>& bias_of(const Run& run, const Linear& linear);
 
 // x [..., in] → [..., out].
 Tensor apply(Run& run, const Linear& linear, const Tensor& x);

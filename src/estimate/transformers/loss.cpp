@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "estimate/transformers/liger.h"
+
 namespace headroom::estimate::transformers {
 namespace {
 
@@ -15,7 +17,8 @@ struct Rows {
 
 Tensor cross_entropy(Run& run, const Tensor& rows) {
   Tape& tape = run.tape;
-  if (run.job.compute.loss == Loss::triton) return ops::in_place_cross_entropy(tape, rows);
+  if (run.job.compute.loss == Loss::triton || run.liger.cross_entropy)
+    return ops::in_place_cross_entropy(tape, rows);
   return ops::nll_loss(tape, ops::log_softmax(tape, rows, "log_probabilities"));
 }
 
@@ -78,10 +81,14 @@ Tensor logits_of(Run& run, const Tensor& hidden, const LanguageHead& head, const
 
 Tensor language_loss(Run& run, const Tensor& hidden, const LanguageHead& head, const Head& kind) {
   Tape& tape = run.tape;
+  if (run.liger.fused_loss) {
+    const Scope scope(tape, "head", Component::logits);
+    return liger_linear_cross_entropy(run, as_rows(hidden), head.linear);
+  }
   if (run.job.compute.loss == Loss::fused_liger) {
     const Scope scope(tape, "head", Component::logits);
     const Tensor rows = run.autocast(as_rows(hidden), "hidden.narrow");
-    return ops::fused_linear_cross_entropy(tape, rows, head.linear.stored.front());
+    return ops::fused_linear_cross_entropy(tape, rows, weight_of(run, head.linear));
   }
   if (run.job.compute.loss == Loss::linear_chunks) {
     const Scope scope(tape, "head", Component::logits);

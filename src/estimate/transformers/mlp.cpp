@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "estimate/transformers/liger.h"
+
 namespace headroom::estimate::transformers {
 namespace {
 
@@ -75,7 +77,7 @@ bool are_grouped(const Run& run, const Experts& shape) {
   if (told || !run.adapters()) return true;
   const std::vector<Target>& targets = run.job.method.targets;
   return std::all_of(targets.begin(), targets.end(),
-                     [](Target target) { return target <= Target::o; });
+                     [](Target target) { return target <= Target::o || !is_in_layers(target); });
 }
 
 }  // namespace
@@ -114,6 +116,15 @@ ExpertLayer make_experts(Run& run, const Stack& stack) {
 Tensor apply(Run& run, const Mlp& mlp, const Tensor& x, Tensor* inner) {
   Tape& tape = run.tape;
   const auto between = [&](const Tensor& y) { return run.dropout(y, mlp.dropout, "dropped"); };
+  if (mlp.gate_up && run.liger.glu) {
+    const Tensor both = apply(run, *mlp.gate_up, x);  // Its halves have names until the end.
+    Tensor product = liger_glu_of_halves(tape, both, "product");
+    return apply(run, *mlp.down, std::exchange(product, Tensor{}));
+  }
+  if (mlp.gate && run.liger.glu) {
+    Tensor product = liger_glu(tape, apply(run, *mlp.gate, x), apply(run, *mlp.up, x), "product");
+    return apply(run, *mlp.down, std::exchange(product, Tensor{}));
+  }
   if (mlp.gate_up) {
     const Tensor both = apply(run, *mlp.gate_up, x);
     const Tensor gate = ops::narrow_last(tape, both, mlp.shape.intermediate);

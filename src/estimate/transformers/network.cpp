@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/transformers/network.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "estimate/one_gradient.h"
@@ -23,10 +24,22 @@ Network::Network(Run& run, const Architecture& model) : run_(run), model_(model)
   run.frozen = model.projector && method.freeze_language_model;
   make_head();
   run.frozen = false;
-  if (!run.adapters() || run.reference) return;
+  if (run.adapters() && !run.reference) attach_adapters();
+}
+
+// PEFT goes through the model in its order, then copies modules_to_save.
+void Network::attach_adapters() {
+  const Job::Method& method = run_.job.method;
+  const auto has = [](const std::vector<Target>& all, Target target) {
+    return std::find(all.begin(), all.end(), target) != all.end();
+  };
+  if (has(method.targets, Target::embedding)) inputs_.back().attach_adapter();
   if (vision_) vision_->attach_adapters();
   for (StackModules& stack : stacks_)
     if (!vision_ || &stack != &stacks_.front()) stack.attach_adapters(method.targets);
+  if (has(method.targets, Target::head)) attach_adapter(run_, *head_);
+  if (has(method.modules_to_save, Target::embedding)) inputs_.back().attach_copy();
+  if (has(method.modules_to_save, Target::head)) attach_copy(run_, *head_);
 }
 
 void Network::make_head() {

@@ -33,6 +33,7 @@ class Network {
 
  private:
   void make_head();
+  void attach_adapters();
   Tensor head_input(const Tensor& hidden);
   Tensor before_head(const Tensor& hidden);
   // The stacks before the last one; what the last one looks at, if it does.

@@ -3,6 +3,8 @@
 
 #include <optional>
 
+#include "estimate/transformers/liger.h"
+
 namespace headroom::estimate::transformers {
 namespace {
 
@@ -76,6 +78,7 @@ Tensor apply(Run& run, const NormWeights& norm, const Tensor& x) {
   }
   if (run.job.compute.norm == NormKernel::fused)
     return ops::fused_rms_norm(run.tape, x, norm.weight, norm.name);
+  if (run.liger.norm) return liger_rms_norm(run, x, norm.weight, norm.name);
   return eager_rms_norm(run, norm, x);
 }
 

@@ -13,6 +13,16 @@
 
 namespace headroom::estimate::transformers {
 
+// Liger's kernels that a model runs with (liger.h).
+struct LigerKernels {
+  bool rope = false;
+  bool norm = false;
+  bool norm_in_place = false;
+  bool glu = false;
+  bool fused_loss = false;
+  bool cross_entropy = false;
+};
+
 struct Run {
   Tape& tape;
   const Job& job;
@@ -71,6 +81,8 @@ struct Run {
   bool without_adapters = false;
   bool without_dropout = false;
   bool without_autocast = false;
+  LigerKernels liger = {};
+  std::uint64_t multiprocessors = 1;  // Of the device.
 };
 
 }  // namespace headroom::estimate::transformers

@@ -26,6 +26,7 @@ std::vector<Linear*> targets_in(Layer& layer, const std::vector<Target>& targets
     add(target == Target::gate ? mlp.gate : mlp.up);
   };
   for (const Target target : targets) {
+    if (!is_in_layers(target)) continue;
     if (layer.state_space) {
       StateSpaceLayer& mixer = *layer.state_space;
       if (target == Target::q) add(mixer.in);

@@ -25,6 +25,8 @@ const std::string& name_of(const Stack& stack, Target target) {
     case Target::up:
       return names.up;
     case Target::down:
+    case Target::embedding:
+    case Target::head:
       break;
   }
   return names.down;
