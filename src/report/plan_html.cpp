@@ -13,6 +13,7 @@
 #include "report/html.h"
 #include "report/page_files.h"
 #include "report/plan_text.h"
+#include "report/plan_words.h"
 #include "report/timeline_svg.h"
 
 namespace headroom::report {
@@ -74,8 +75,7 @@ class Page {
   }
 
   void add_verdict() {
-    const auto& [method, compute, batch] =
-        std::tie(plan_.job.method, plan_.job.compute, plan_.job.batch);
+    const auto& [method, compute] = std::tie(plan_.job.method, plan_.job.compute);
     std::string_view kind = "open";
     std::string verdict = "The job gives no capacity, so headroom cannot say whether it fits.";
     const std::string device = human(plan_.device_bytes);
@@ -86,15 +86,14 @@ class Page {
                     : fmt::format("It does not fit: it needs {}, and the device has {}.", device,
                                   human(*plan_.capacity_bytes));
     }
-    add("<h1>How much memory {} takes</h1>\n<p class=\"faint\">{}, {} layers of width {}; {}, "
+    add("<h1>How much memory {} takes</h1>\n<p class=\"faint\">{}, {} layers of width {}; {}{}, "
         "weights in {}, "
-        "computed in {}; micro-batch {} × {} tokens; {} attention, checkpointing {}; engine {}"
+        "computed in {}; {}; {} attention, checkpointing {}; engine {}"
         "</p>\n<p class=\"verdict {}\">{}</p>\n",
         escape_html(name()), escape_html(model_.family), model_.main().layers, model_.main().hidden,
-        to_string(method.kind), to_string(method.base), to_string(compute.dtype),
-        batch.micro.value_or(0), batch.sequence,
-        compute.attention ? to_string(*compute.attention) : "any", to_string(compute.checkpointing),
-        to_string(plan_.job.engine.kind), kind, verdict);
+        trainer_of(plan_), to_string(method.kind), to_string(method.base), to_string(compute.dtype),
+        batch_of(plan_, model_), compute.attention ? to_string(*compute.attention) : "any",
+        to_string(compute.checkpointing), to_string(plan_.job.engine.kind), kind, verdict);
     if (plan_.first_failure)
       add("<p>The first tensor that does not fit: {} ({}).</p>\n",
           escape_html(plan_.first_failure->name), human(plan_.first_failure->meta.bytes()));

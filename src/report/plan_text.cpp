@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "report/plan_words.h"
 
 namespace headroom::report {
 namespace {
@@ -26,28 +27,18 @@ constexpr std::size_t widest_name = 28;
 constexpr std::size_t narrowest_name = 12;
 constexpr std::size_t tensors_shown = 5;
 
-// "DPO, " and so on, where it is not text as it is that is trained on.
-std::string trainer_of(const Plan& plan) {
-  switch (plan.job.preference.trainer) {
-    case estimate::TrainerKind::dpo:
-      return "DPO, ";
-    case estimate::TrainerKind::grpo:
-      return "GRPO, ";
-    case estimate::TrainerKind::sft:
-      break;
-  }
-  return "";
-}
-
 std::string method_of(const Plan& plan) {
   const auto& method = plan.job.method;
   if (method.kind == estimate::MethodKind::full) return "full fine-tuning";
   if (method.kind == estimate::MethodKind::inference) return "inference";
   std::vector<std::string> targets;
   for (const auto target : method.targets) targets.emplace_back(to_string(target));
-  return fmt::format("{} of rank {} on {}",
+  std::vector<std::string> whole;
+  for (const auto module : method.modules_to_save) whole.emplace_back(to_string(module));
+  return fmt::format("{} of rank {} on {}{}",
                      method.kind == estimate::MethodKind::lora ? "LoRA" : "QLoRA", method.rank,
-                     join(targets, " "));
+                     join(targets, " "),
+                     whole.empty() ? "" : fmt::format(", {} whole", join(whole, " and ")));
 }
 
 // "3.10 G", "4.79 M": how many parameters.
@@ -64,27 +55,6 @@ std::string trained_of(const Plan& plan) {
                                                  : to_count(plan.trainable_parameters));
 }
 
-std::string batch_of(const Plan& plan, const estimate::Architecture& model) {
-  const auto& batch = plan.job.batch;
-  const bool images =
-      !model.stacks.empty() && model.main().input.kind == estimate::Input::Kind::patches;
-  if (images)
-    return fmt::format("{} {} of {} × {} pixels at a time", *batch.micro,
-                       *batch.micro == 1 ? "image" : "images", model.main().input.image_size,
-                       model.main().input.image_size);
-  if (plan.job.method.kind == estimate::MethodKind::inference) {
-    return fmt::format("batch {}, prompt of {} tokens, {} generated", *batch.micro, batch.prompt,
-                       batch.generate);
-  }
-  // DPO's micro-batch has two rows of each pair.
-  const bool pairs = plan.job.preference.trainer == estimate::TrainerKind::dpo;
-  return fmt::format("micro-batch {}{} × {} tokens, accumulated {} ×", *batch.micro,
-                     !pairs              ? ""
-                     : *batch.micro == 1 ? " pair"
-                                         : " pairs",
-                     batch.sequence, *batch.accumulate);
-}
-
 std::string settings_of(const Plan& plan) {
   const auto& compute = plan.job.compute;
   std::vector<std::string> words = {fmt::format("{} attention", to_string(*compute.attention))};
@@ -94,6 +64,7 @@ std::string settings_of(const Plan& plan) {
         fmt::format("{} checkpointing", none ? "no" : to_string(compute.checkpointing)));
     if (compute.loss != estimate::Loss::eager)
       words.push_back(fmt::format("{} loss", to_string(compute.loss)));
+    if (compute.liger.on) words.emplace_back("Liger's kernels");
     if (plan.job.optimizer.kind != estimate::OptimizerKind::adamw)
       words.emplace_back(to_string(plan.job.optimizer.kind));
     if (plan.job.optimizer.offload) words.emplace_back("offloaded optimizer");
