@@ -62,6 +62,21 @@ Tensor add(Tape& tape, const Tensor& a, const Tensor& b, Name name) {
                       });
 }
 
+Tensor subtract(Tape& tape, const Tensor& a, const Tensor& b, Name name) {
+  const Meta left = a.meta();
+  const Meta right = b.meta();
+  const Meta whole = broadcast(a, b);
+  return tape.connect(tape.empty(name, whole), {a, b}, {},
+                      [=](Tape& t, const Tensor& grad, const Node& node) -> Tensors {
+                        Tensors grads(2);
+                        Tensor negated;
+                        if (node.wants(1)) negated = t.empty(name + ".negated", whole);
+                        if (node.wants(0)) grads[0] = reduce_to(t, grad, left);
+                        if (node.wants(1)) grads[1] = reduce_to(t, std::move(negated), right);
+                        return grads;
+                      });
+}
+
 Tensor add_in_place(Tape& tape, const Tensor& a, const Tensor& b) {
   const Meta right = b.meta();
   Tensor sum = a;

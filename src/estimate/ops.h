@@ -18,6 +18,7 @@ namespace headroom::estimate::ops {
 Tensor cast(Tape& tape, const Tensor& x, Element element,
             Name name);  // x itself if it is that already.
 Tensor add(Tape& tape, const Tensor& a, const Tensor& b, Name name);
+Tensor subtract(Tape& tape, const Tensor& a, const Tensor& b, Name name);  // Negates b's gradient.
 Tensor add_in_place(Tape& tape, const Tensor& a, const Tensor& b);  // Into a, which is as large.
 Tensor mul(Tape& tape, const Tensor& a, const Tensor& b, Name name);
 Tensor scale(Tape& tape, const Tensor& x,
@@ -57,6 +58,10 @@ Tensor narrow(const Tape& tape, const Tensor& x, std::size_t dimension, std::uin
 Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size);
 // torch.cat of parts whose gradients are views of its own.
 Tensor join(Tape& tape, const std::vector<Tensor>& parts, Shape whole, Name name);
+// torch.split or chunk over the last dimension: views, whose gradients are held until all of them
+// are there, and then joined.
+std::vector<Tensor> split_last(const Tape& tape, const Tensor& x,
+                               const std::vector<std::uint64_t>& sizes);
 Tensor concat_last(Tape& tape, const Tensor& a, const Tensor& b, Name name);
 Tensor copy(Tape& tape, const Tensor& x, Shape shape,
             Name name);  // contiguous(), a sliced copy.

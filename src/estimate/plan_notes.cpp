@@ -99,7 +99,13 @@ void note_unproven(const Architecture& model, Plan& plan) {
 
 // Of families that were compared with transformers 5.23 alone, in plain types.
 void note_untried(const Job& job, const Architecture& model, Plan& plan) {
-  static constexpr std::array<std::string_view, 16> families{"deepseek_v2",
+  static constexpr std::array<std::string_view, 22> families{"qwen3_next",
+                                                             "qwen3_5",
+                                                             "qwen3_5_text",
+                                                             "qwen3_5_moe",
+                                                             "qwen3_5_moe_text",
+                                                             "lfm2",
+                                                             "deepseek_v2",
                                                              "deepseek_v3",
                                                              "gpt_oss",
                                                              "granitemoe",
@@ -126,6 +132,20 @@ void note_untried(const Job& job, const Architecture& model, Plan& plan) {
   if (!plain_type(job.method.base))
     plan.notes.push_back(fmt::format(
         "Unproven: {} was compared in fp32, bf16 and fp16, not quantised.", model.family));
+}
+
+// Layers of which kernels that are installed by themselves take less.
+void note_plain_path(const Architecture& model, Plan& plan) {
+  if (model.stacks.empty()) return;
+  const Stack& main = model.main();
+  if (main.delta_net)
+    plan.notes.emplace_back(
+        "Linear attention is planned by transformers' plain path. With flash-linear-attention and "
+        "causal-conv1d installed it needs less.");
+  if (main.short_convolution)
+    plan.notes.emplace_back(
+        "Convolutions are planned by transformers' plain path. With causal-conv1d installed they "
+        "need less.");
 }
 
 // PEFT 0.21 with transformers 5 makes of gate_proj, up_proj and down_proj adapters on the
@@ -221,6 +241,7 @@ void note_model(const Job& given, const Job& job, const Architecture& model, con
   note_kernels(given, model, device, plan);
   note_images(job, model, plan);
   note_no_generation(job, model, plan);
+  note_plain_path(model, plan);
   note_unproven(model, plan);
   note_untried(job, model, plan);
   note_adapted_experts(job, model, plan);

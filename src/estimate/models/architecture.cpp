@@ -19,9 +19,10 @@ namespace {
 struct Family {
   std::string_view model_type;
   void (*parse)(ConfigReader& config, Architecture& out);
+  bool mixes = false;  // It reads its layers' kinds itself.
 };
 
-constexpr std::array<Family, 86> families{{
+constexpr std::array<Family, 92> families{{
     {"llama", parse_llama},
     {"mistral", parse_mistral},
     {"mixtral", parse_mixtral},
@@ -37,6 +38,12 @@ constexpr std::array<Family, 86> families{{
     {"qwen3_vl_text", parse_qwen3},
     {"qwen3_moe", parse_qwen3_moe},
     {"qwen3_vl_moe_text", parse_qwen3_moe},
+    {"qwen3_next", parse_qwen3_next, true},
+    {"qwen3_5", parse_qwen3_5, true},
+    {"qwen3_5_text", parse_qwen3_5, true},
+    {"qwen3_5_moe", parse_qwen3_5_moe, true},
+    {"qwen3_5_moe_text", parse_qwen3_5_moe, true},
+    {"lfm2", parse_lfm2, true},
     {"olmoe", parse_olmoe},
     {"deepseek_v2", parse_deepseek_v2},
     {"deepseek_v3", parse_deepseek_v3},
@@ -166,7 +173,7 @@ class ArchitectureParser {
     const Family* family = choose(layers);
     if (findings_.problem) return *findings_.problem;
     out_.family = config_.text_or({"model_type"}, "transformer");
-    refuse_layer_types(layers);
+    if (!family->mixes) refuse_layer_types(layers);
     family->parse(layers, out_);
     refuse_uneven_widths(layers, out_, std::string(family->model_type));
     if (layers.is_inner()) {  // What stands outside is of the whole model.

@@ -7,6 +7,7 @@
 // Sizes are in elements. The names of modules are those of the family's modeling_*.py.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -15,6 +16,8 @@
 
 #include "base/document_fwd.h"
 #include "base/result.h"
+#include "estimate/models/dropout.h"
+#include "estimate/models/mixers.h"
 
 namespace headroom::estimate {
 
@@ -71,17 +74,6 @@ struct Norm {
   bool weight_made = false;  // Nemotron's LayerNorm: 1 + weight is made each time, in its own type.
 };
 
-// Probabilities with which training drops values, each where it is not 0. A probability of 0 means
-// that the run has no mask and no copy for it.
-struct Dropout {
-  double embedding = 0;         // Of what the first layer is given.
-  double attention = 0;         // Of the softmax's output.
-  double residual = 0;          // Of what attention and MLP give, before it is added.
-  double activation = 0;        // Between the MLP's matrices.
-  double output = 0;            // Behind the final norm (T5).
-  bool after_attention = true;  // DistilBERT's residual is of its MLP alone.
-};
-
 // y = x Wᵀ + b, or not there.
 struct AttentionShape {
   std::uint64_t heads = 0;
@@ -93,6 +85,8 @@ struct AttentionShape {
   bool o_bias = false;
   bool fused_qkv =
       false;  // One Linear [(heads + 2 kv_heads) head_dim, hidden] (GPT-2, NeoX, Falcon, Phi-3).
+  // q_proj gives a gate beside each head; its sigmoid multiplies what the head gives (Qwen3-Next).
+  bool gated = false;
   bool qk_norm = false;  // A norm of head_dim on each head of q and k (Qwen3, Gemma 3), of the
                          // stack's kind.
   bool qk_norm_whole = false;  // The norms are of all heads together (OLMoE).
@@ -126,6 +120,7 @@ struct AttentionShape {
   bool grouped() const { return kv_heads != heads; }
   std::uint64_t query_size() const { return heads * head_dim; }
   std::uint64_t kv_size() const { return kv_heads * head_dim; }
+  std::uint64_t q_rows() const { return (gated ? 2 : 1) * query_size(); }  // Of q_proj.
   std::uint64_t fused_size() const { return query_size() + 2 * kv_size(); }
 };
 
@@ -264,6 +259,9 @@ struct Stack {
   bool layer_scale = false;         // or by a trained row (DINOv2).
   double drop_path = 0;             // Probability that a sample's half is dropped whole (DINOv2).
   std::shared_ptr<const StateSpace> state_space;  // In place of both halves (Mamba).
+  std::vector<Mixer> mixers;                      // Of each layer; empty: all have attention.
+  std::optional<DeltaNet> delta_net;
+  std::optional<ShortConvolution> short_convolution;
   bool final_norm = true;
   bool final_norm_of_class = false;  // Of the class token's row alone (CLIP's tower in LLaVA).
   // Of a tower: the layers whose result is what the projector is given; 0: of all and the norm.
@@ -291,6 +289,13 @@ struct Stack {
   ModuleNames names;
 
   std::uint64_t window(std::uint64_t layer) const { return windows.empty() ? 0 : windows[layer]; }
+  Mixer mixer(std::uint64_t layer) const {
+    return mixers.empty() ? Mixer::attention : mixers[layer];
+  }
+  std::uint64_t layers_with(Mixer mixer) const {
+    if (mixers.empty()) return mixer == Mixer::attention ? layers : 0;
+    return static_cast<std::uint64_t>(std::count(mixers.begin(), mixers.end(), mixer));
+  }
   bool turns(std::uint64_t layer) const { return unturned.empty() || !unturned[layer]; }
 };
 

@@ -17,7 +17,9 @@ void read_vocabulary(ConfigReader& config, Architecture& out, Stack& stack,
 Stack& add_llama_stack(ConfigReader& config, Architecture& out, const LlamaDefaults& defaults) {
   Stack& stack = out.stacks.emplace_back();
   stack.hidden = config.size({"hidden_size"}, widths, defaults.hidden);
-  stack.mlp.intermediate = config.size({"intermediate_size"}, widths, defaults.intermediate);
+  stack.mlp.intermediate =
+      defaults.dense ? config.size({"intermediate_size"}, widths, defaults.intermediate)
+                     : config.size_or({"intermediate_size"}, widths, defaults.intermediate);
   stack.layers = config.size({"num_hidden_layers"}, layer_counts, defaults.layers);
   stack.attention = read_heads(config, stack.hidden, {}, defaults.heads);
   stack.mlp.activation = config.activation_or({"hidden_act"}, Activation::silu);

@@ -17,6 +17,7 @@ struct LlamaDefaults {
   double rotary_part = 1.0;
   double eps = 1e-6;
   bool tied = false;
+  bool dense = true;  // A config must say intermediate_size.
 };
 
 // Everything but biases, windows and experts, into a new stack of `out`.
@@ -25,6 +26,9 @@ Stack& add_llama_stack(ConfigReader& config, Architecture& out, const LlamaDefau
 // The vocabulary, a head and max_position_embeddings, of every decoder.
 void read_vocabulary(ConfigReader& config, Architecture& out, Stack& stack,
                      std::optional<std::uint64_t> class_default, bool tied);
+
+// The experts of Qwen's mixtures, and in which layers they are.
+void read_qwen_experts(ConfigReader& config, Stack& stack, const Experts& defaults);
 
 // A norm before and one behind each half; the first norm has the name that the stack gives it.
 void set_norms_around(Stack& stack, const char* first_post, const char* second,

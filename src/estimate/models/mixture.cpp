@@ -48,6 +48,8 @@ void read_sparse_layers(ConfigReader& config, Stack& stack) {
   stack.experts->layers = std::move(sparse);
 }
 
+}  // namespace
+
 void read_qwen_experts(ConfigReader& config, Stack& stack, const Experts& defaults) {
   Experts& experts = stack.experts.emplace(defaults);
   experts.count = config.size({"num_experts", "num_local_experts"}, expert_counts, defaults.count);
@@ -55,8 +57,6 @@ void read_qwen_experts(ConfigReader& config, Stack& stack, const Experts& defaul
   experts.per_token = config.size({"num_experts_per_tok"}, {1, experts.count}, defaults.per_token);
   read_sparse_layers(config, stack);
 }
-
-}  // namespace
 
 void parse_qwen2_moe(ConfigReader& config, Architecture& out) {
   Stack& stack = add_llama_stack(config, out,

@@ -54,7 +54,8 @@ Count latent_size(const Stack& stack) {
 Count attention_matrices(const Stack& stack) {
   if (stack.attention.latent) return latent_matrices(stack);
   const AttentionShape& shape = stack.attention;
-  return stack.hidden * (shape.fused_size() + shape.query_size());
+  const Count gates = shape.q_rows() - shape.query_size();
+  return stack.hidden * (shape.fused_size() + gates + shape.query_size());
 }
 
 Count attention_size(const Stack& stack) {
@@ -62,7 +63,7 @@ Count attention_size(const Stack& stack) {
   const AttentionShape& shape = stack.attention;
   Count size = attention_matrices(stack);
   if (shape.sinks) size += shape.heads;
-  if (shape.q_bias) size += shape.query_size();
+  if (shape.q_bias) size += shape.q_rows();
   if (shape.k_bias) size += shape.kv_size();
   if (shape.v_bias) size += shape.kv_size();
   if (shape.o_bias) size += stack.hidden;
@@ -70,6 +71,27 @@ Count attention_size(const Stack& stack) {
     size += norm_size(stack.norm, shape.query_size()) + norm_size(stack.norm, shape.kv_size());
   else if (shape.qk_norm)
     size += 2 * norm_size(stack.norm, shape.head_dim);
+  return size;
+}
+
+// What the layers have in the place of attention, and attention in the others.
+Count mixer_matrices(const Stack& stack) {
+  Count size = stack.layers_with(Mixer::attention) * attention_matrices(stack);
+  if (stack.delta_net)
+    size += stack.layers_with(Mixer::delta_net) * stack.delta_net->matrices(stack.hidden);
+  if (stack.short_convolution)
+    size += stack.layers_with(Mixer::short_convolution) *
+            stack.short_convolution->matrices(stack.hidden);
+  return size;
+}
+
+Count mixer_size(const Stack& stack) {
+  Count size = stack.layers_with(Mixer::attention) * attention_size(stack);
+  if (stack.delta_net)
+    size += stack.layers_with(Mixer::delta_net) * stack.delta_net->parameters(stack.hidden);
+  if (stack.short_convolution)
+    size += stack.layers_with(Mixer::short_convolution) *
+            stack.short_convolution->parameters(stack.hidden);
   return size;
 }
 
@@ -254,11 +276,11 @@ Count parameter_count(const Stack& stack) {
   const Count attentions = stack.cross_attention ? 2 : 1;
   const Count norms = norms_per_layer(stack) + attentions - 1;
   const Count scales = stack.layer_scale ? 2 * stack.hidden : 0;
-  const Count layer =
-      attentions * attention_size(stack) + norms * norm_size(stack.norm, stack.hidden) + scales;
+  const Count layer = norms * norm_size(stack.norm, stack.hidden) + scales;
   const Count sparse = layers_with_experts(stack);
   const Count skipped = stack.first_norm_skipped ? norm_size(stack.norm, stack.hidden) : 0;
-  Count size = stack.layers * layer - skipped + (stack.layers - sparse) * mlp_size(stack);
+  Count size = attentions * mixer_size(stack) + stack.layers * layer - skipped +
+               (stack.layers - sparse) * mlp_size(stack);
   if (sparse != 0)
     size += sparse * (expert_matrices(stack, stack.experts->count) + expert_biases(stack));
   if (stack.final_norm) size += norm_size(stack.norm, stack.hidden);
@@ -297,7 +319,7 @@ Count matrix_elements_per_token(const Stack& stack) {
     return stack.layers * state_space_matrices(*stack.state_space, stack.hidden);
   const Count attentions = stack.cross_attention ? 2 : 1;
   const Count sparse = layers_with_experts(stack);
-  Count size = stack.layers * attentions * attention_matrices(stack) +
+  Count size = attentions * mixer_matrices(stack) +
                (stack.layers - sparse) * mlp_matrices(stack, stack.mlp.intermediate);
   if (sparse != 0) size += sparse * expert_matrices(stack, stack.experts->per_token);
   return size + input_matrices(stack);

@@ -50,5 +50,16 @@ TEST(Refusals, widths_that_transformers_refuses_are_refused_with_its_reason) {
   EXPECT_EQ(made->main().attention.head_dim, 64U);
 }
 
+// Of hybrids, each layer is one of the kinds that its family has.
+TEST(Refusals, a_hybrid_has_layers_of_its_own_kinds_alone) {
+  EXPECT_THAT(complaint("lfm2", R"({"layer_types": ["conv", "mamba"]})"), HasSubstr("\"mamba\""));
+  EXPECT_THAT(complaint("qwen3_5_text", R"({"layer_types": ["linear_attention"]})"),
+              HasSubstr("a word for each of 2 layers, found 1"));
+  const auto made = made_of("lfm2", R"({"layer_types": ["conv", "full_attention"]})");
+  ASSERT_TRUE(made);
+  EXPECT_EQ(made->main().mixer(0), Mixer::short_convolution);
+  EXPECT_EQ(made->main().layers_with(Mixer::attention), 1U);
+}
+
 }  // namespace
 }  // namespace headroom::estimate

@@ -23,6 +23,17 @@ Tensor project_packed(Run& run, const Linear& linear, const Tensor& x) {
   return ops::relayout(run.tape, apply(run, linear, turned), linear.name + ".contiguous");
 }
 
+// Each head's query stands beside its gate, which is copied out.
+void split_gate(Run& run, const AttentionShape& shape, Qkv& heads) {
+  const std::uint64_t batch = heads.q.shape[0], tokens = heads.q.shape[1];
+  const Tensor both = Tape::view(heads.q, {batch, tokens, shape.heads, 2 * shape.head_dim});
+  const std::vector<Tensor> parts =
+      ops::split_last(run.tape, both, {shape.head_dim, shape.head_dim});
+  const Shape rows = {batch, tokens, shape.query_size()};
+  heads.gate = ops::copy(run.tape, parts[1], rows, "gate");
+  heads.q = Tape::view(parts[0], rows);
+}
+
 // `known`: keys and values of what is looked at are in the cache.
 Qkv project(Run& run, const AttentionLayer& layer, const AttentionInput& input, bool known) {
   const AttentionShape& shape = layer.shape;
@@ -47,6 +58,7 @@ Qkv project(Run& run, const AttentionLayer& layer, const AttentionInput& input, 
     }
   } else {
     heads.q = apply(run, *layer.q, x);
+    if (shape.gated) split_gate(run, shape, heads);
     if (!known) {
       heads.k = apply(run, *layer.k, input.memory.value_or(x));
       heads.v = apply(run, *layer.v, input.memory.value_or(x));
@@ -160,7 +172,7 @@ AttentionLayer make_attention(Run& run, const Stack& stack, const AttentionShape
     layer.qkv =
         make_linear(run, named(names.qkv), {shape.fused_size(), stack.hidden}, shape.q_bias);
   } else {
-    layer.q = make_linear(run, named(names.q), {shape.query_size(), stack.hidden}, shape.q_bias);
+    layer.q = make_linear(run, named(names.q), {shape.q_rows(), stack.hidden}, shape.q_bias);
     layer.k = make_linear(run, named(names.k), {shape.kv_size(), stack.hidden}, shape.k_bias);
     layer.v = make_linear(run, named(names.v), {shape.kv_size(), stack.hidden}, shape.v_bias);
   }
@@ -226,6 +238,7 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
   Shared own = shared;
   if (input.windowed && shared.window_mask) own.mask = shared.window_mask;
   heads.masked = shared.both_ways || (input.windowed && shared.window_mask.has_value());
+  const Tensor gate = std::exchange(heads.gate, Tensor{});
   Qkv rest = heads;
   rest.q = rest.k = rest.v = {};
   const auto kernel = [&run, shape, own, rest, pieces = input.pieces](
@@ -236,8 +249,11 @@ Tensor apply(Run& run, const AttentionLayer& layer, const Shared& shared,
     return attend(run, shape, own, all);
   };
   std::vector<Tensor> qkv = {std::move(heads.q), std::move(heads.k), std::move(heads.v)};
-  const Tensor mixed = again ? ops::checkpoint(run.tape, qkv, kernel) : kernel(run.tape, qkv);
-  return apply(run, *layer.o, Tape::view(mixed, out));
+  Tensor mixed = again ? ops::checkpoint(run.tape, qkv, kernel) : kernel(run.tape, qkv);
+  mixed = Tape::view(mixed, out);
+  if (gate.defined())
+    mixed = ops::mul(run.tape, mixed, ops::sigmoid(run.tape, gate, "gate.sigmoid"), "gated");
+  return apply(run, *layer.o, mixed);
 }
 
 }  // namespace headroom::estimate::transformers

@@ -37,8 +37,9 @@ struct Shared {
       bias;  // T5's positions: [1, heads, queries, keys]; made by the first layer.
   std::optional<Tensor> cross_bias;  // The same of cross attention, of zeros.
   bool causal = true;
-  bool both_ways = false;  // Every layer has a mask, whatever the kernel.
-  double dropout = 0;      // Of probabilities. Fused kernels make no mask for it.
+  bool both_ways = false;         // Every layer has a mask, whatever the kernel.
+  std::optional<Tensor> padding;  // [batch, tokens, 1], where mixers are given one.
+  double dropout = 0;             // Of probabilities. Fused kernels make no mask for it.
 };
 
 // torch.cat of what was there and what is new; a sliding window keeps its last tokens. 0: all.

@@ -16,6 +16,7 @@ struct Qkv {
   bool q_part = false, k_part = false, v_part = false;
   bool masked = false;          // A window's mask is used whatever the kernel.
   Tensor* weights = nullptr;    // As AttentionInput's.
+  Tensor gate;                  // [batch, queries, heads × head_dim], where heads have one.
   std::optional<Tensor> sinks;  // [heads]
 };
 

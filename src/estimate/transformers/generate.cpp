@@ -102,6 +102,7 @@ void Network::generate_tokens(std::uint64_t prompt, std::uint64_t generated) {
 void Network::grow(std::vector<LayerCache>& cache, std::uint64_t tokens) {
   if (model_.main().state_space) return;  // A state is as large as it was.
   for (std::size_t i = 0; i < cache.size(); ++i) {
+    if (model_.main().mixer(i) != Mixer::attention) continue;
     const Scope scope(run_.tape, "layers", i);
     const std::uint64_t window = model_.main().window(i);
     const std::uint64_t kept = window == 0 ? tokens : std::min(window, tokens);

@@ -4,11 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "estimate/one_gradient.h"
+
 namespace headroom::estimate::transformers {
 namespace {
 
 // The projections of a layer that the job's targets name: a fused one if any of its parts is named.
-std::vector<Linear*> targets_in(Layer& layer, const std::vector<Target>& targets) {
+std::vector<Linear*> targets_in(Layer& layer, const std::vector<Target>& targets, bool all_linear) {
   std::vector<Linear*> found;
   const auto add = [&found](std::optional<Linear>& linear) {
     if (linear && std::find(found.begin(), found.end(), &*linear) == found.end())
@@ -25,6 +27,16 @@ std::vector<Linear*> targets_in(Layer& layer, const std::vector<Target>& targets
     if (mlp.gate_up) return add(mlp.gate_up);
     add(target == Target::gate ? mlp.gate : mlp.up);
   };
+  if (all_linear && layer.delta_net) {
+    DeltaNetLayer& mixer = *layer.delta_net;
+    for (auto* each : {&mixer.qkv, &mixer.gate, &mixer.beta, &mixer.step, &mixer.out}) add(*each);
+  }
+  if (layer.short_convolution) {
+    if (all_linear) add(layer.short_convolution->in);
+    // Its name, out_proj, is that of attention's last matrix as well.
+    if (std::find(targets.begin(), targets.end(), Target::o) != targets.end())
+      add(layer.short_convolution->out);
+  }
   for (const Target target : targets) {
     if (!is_in_layers(target)) continue;
     if (layer.state_space) {
@@ -101,10 +113,7 @@ Layer StackModules::make_layer(std::uint64_t index) {
         make_norm(run_, run_.tape.intern(stack_.names.first_norm), stack_.norm, stack_.hidden));
     return layer;
   }
-  {
-    const Scope attention(run_.tape, attention_name_);
-    layer.attention = make_attention(run_, stack_, stack_.attention);
-  }
+  make_mixer(layer, index);
   if (stack_.cross_attention) {
     const Scope cross(run_.tape, cross_name_);
     layer.cross = make_attention(run_, stack_, stack_.attention);
@@ -125,10 +134,38 @@ Layer StackModules::make_layer(std::uint64_t index) {
   return layer;
 }
 
+void StackModules::make_mixer(Layer& layer, std::uint64_t index) {
+  const Scope scope(run_.tape, scope_of(index));
+  switch (stack_.mixer(index)) {
+    case Mixer::attention:
+      layer.attention = make_attention(run_, stack_, stack_.attention);
+      return;
+    case Mixer::delta_net:
+      layer.delta_net = make_delta_net(run_, stack_);
+      return;
+    case Mixer::short_convolution:
+      layer.short_convolution = make_short_convolution(run_, stack_);
+      return;
+  }
+}
+
+Name StackModules::scope_of(std::uint64_t layer) const {
+  switch (stack_.mixer(layer)) {
+    case Mixer::attention:
+      break;
+    case Mixer::delta_net:
+      return "linear_attn";
+    case Mixer::short_convolution:
+      return "conv";
+  }
+  return attention_name_;
+}
+
 void StackModules::attach_adapters(const std::vector<Target>& targets) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Scope scope(run_.tape, layers_name_, i);
-    for (Linear* linear : targets_in(layers_[i], targets)) attach_adapter(run_, *linear);
+    for (Linear* linear : targets_in(layers_[i], targets, run_.job.method.all_linear))
+      attach_adapter(run_, *linear);
   }
 }
 
@@ -197,6 +234,21 @@ AttentionInput StackModules::attention_input(std::uint64_t index, const Tensor& 
   return input;
 }
 
+// The first half of a layer, whatever it is.
+Tensor StackModules::mix(std::uint64_t index, const Shared& shared, const AttentionInput& input) {
+  const Layer& layer = layers_[index];
+  if (!layer.delta_net && !layer.short_convolution) return attend(layer, shared, input);
+  const Scope scope(run_.tape, scope_of(index));
+  Tensor x = input.x;
+  if (shared.padding && x.shape[1] > 1) {  // Whole numbers, which do not widen the product.
+    const Meta meta = x.meta();
+    x = run_.tape.connect(run_.tape.empty("unpadded", meta), {x}, {*shared.padding},
+                          one_gradient("unpadded", meta));
+  }
+  return layer.delta_net ? apply(run_, *layer.delta_net, x, input.cache)
+                         : apply(run_, *layer.short_convolution, x, input.cache);
+}
+
 Tensor StackModules::attend(const Layer& layer, const Shared& shared, const AttentionInput& input) {
   const Scope scope(run_.tape, input.memory ? cross_name_ : attention_name_);
   return apply(run_, input.memory ? *layer.cross : layer.attention, shared, input);
@@ -248,7 +300,7 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
   Tensor hidden = half(x, attended, "attention_residual", [&](const Tensor& in) {
     AttentionInput input = attention_input(index, in, pass);
     input.weights = &weights;
-    return attend(layer, shared, input);
+    return mix(index, shared, input);
   });
   if (layer.cross) {
     hidden = half(hidden, dropout, "cross_attention_residual", [&](const Tensor& in) {

@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "estimate/transformers/attention.h"
+#include "estimate/transformers/delta_net.h"
 #include "estimate/transformers/mlp.h"
+#include "estimate/transformers/short_convolution.h"
 #include "estimate/transformers/state_space.h"
 
 namespace headroom::estimate::transformers {
@@ -17,6 +19,8 @@ struct Layer {
   std::optional<AttentionLayer> cross;
   std::optional<Mlp> mlp;
   std::optional<ExpertLayer> experts;
+  std::optional<DeltaNetLayer> delta_net;  // In the place of attention, as the next one.
+  std::optional<ShortConvolutionLayer> short_convolution;
   std::optional<StateSpaceLayer> state_space;  // In the place of all others but the norm.
   std::vector<Tensor> scales;  // [hidden], one for each half, where the stack has such.
 };
@@ -49,6 +53,9 @@ class StackModules {
   bool is_windowed(std::uint64_t layer, std::uint64_t tokens) const;
   void add_mask(Shared& shared, Shape shape, Element element);
   Tensor run_layer(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
+  void make_mixer(Layer& layer, std::uint64_t index);
+  Name scope_of(std::uint64_t layer) const;
+  Tensor mix(std::uint64_t index, const Shared& shared, const AttentionInput& input);
   Tensor attend(const Layer& layer, const Shared& shared, const AttentionInput& input);
   Tensor scale_branch(const Layer& layer, std::size_t half, const Tensor& x);
   Tensor feed_forward(const Layer& layer, const Tensor& x, Tensor* inner = nullptr);

@@ -11,8 +11,12 @@ namespace headroom::estimate::transformers {
 Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
   const std::uint64_t tokens = x.shape[1];
   std::uint64_t keys = tokens;
-  if (pass.cache != nullptr && !pass.cache->empty() && pass.cache->front().keys.defined())
-    keys += pass.cache->front().keys.shape[2];
+  if (pass.cache != nullptr && !pass.cache->empty()) {
+    std::uint64_t first = 0;  // The first layer that remembers every token.
+    while (first + 1 < stack_.layers && stack_.mixer(first) != Mixer::attention) ++first;
+    const Tensor& before = (*pass.cache)[first].keys;
+    if (before.defined()) keys += before.shape[2];
+  }
   Shared shared;
   shared.causal = stack_.causal;
   shared.dropout = stack_.dropout.attention;
@@ -25,6 +29,10 @@ Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
   }
   add_positions(shared, {x.shape[0], attention.heads, tokens, keys}, x.element);
   add_mask(shared, {x.shape[0], 1, tokens, keys}, x.element);
+  const bool padded =
+      *run_.job.compute.attention == Attention::sdpa_mask || run_.job.compute.padding;
+  if (!stack_.mixers.empty() && padded)
+    shared.padding = run_.tape.empty("padding", {{x.shape[0], tokens, 1}, Element::int64});
   add_window_mask(shared, {x.shape[0], 1, tokens, keys}, x.element);
   return shared;
 }

@@ -47,25 +47,6 @@ Tensor normed(Run& run, const Tensor& x) {
                    x.element, "part.narrow");
 }
 
-// A convolution of each channel by itself; what it is given does not lie channel by channel.
-Tensor convolve(Run& run, const StateSpaceLayer& layer, const Tensor& x) {
-  Tape& tape = run.tape;
-  const std::uint64_t kernel = layer.shape.kernel, tokens = x.shape[2];
-  const Tensor wide = ops::cast(tape, x, layer.conv.element, "conv.cast");
-  const Tensor input = run.autocast(wide, "conv.input");
-  const Tensor weight = run.autocast_weight(layer.conv, "conv.weight");
-  std::optional<Tensor> bias;
-  if (layer.conv_bias.defined()) bias = run.autocast_weight(layer.conv_bias, "conv.bias");
-  const Meta out{{x.shape[0], x.shape[1], tokens + kernel - 1}, input.element};
-  Tensor y;
-  {
-    const Tensor contiguous = tape.empty("conv.contiguous", input);
-    y = ops::convolution(tape, input, {weight, bias}, out, "conv");
-  }
-  y = ops::silu(tape, ops::narrow_last(tape, y, tokens), "conv.activated");
-  return ops::cast(tape, y, x.element, "conv.narrow");
-}
-
 struct ScanInput {
   Tensor hidden;  // [batch, inner, tokens]
   Tensor step;    // the same shape
@@ -164,8 +145,9 @@ StateSpaceLayer make_state_space(Run& run, const Stack& stack) {
   };
   layer.a_log = part("A_log", {shape.inner, shape.state});
   layer.skip = part("D", {shape.inner});
-  layer.conv = part("conv1d.weight", {shape.inner, 1, shape.kernel});
-  if (shape.conv_bias) layer.conv_bias = part("conv1d.bias", {shape.inner});
+  layer.conv.kernel = shape.kernel;
+  layer.conv.weight = part("conv1d.weight", {shape.inner, 1, shape.kernel});
+  if (shape.conv_bias) layer.conv.bias = part("conv1d.bias", {shape.inner});
   layer.in = make_linear(run, "in_proj", {2 * shape.inner, stack.hidden}, shape.bias);
   layer.parts = make_linear(run, "x_proj", {shape.step_rank + 2 * shape.state, shape.inner}, false);
   layer.step =
@@ -187,7 +169,7 @@ Tensor apply(Run& run, const StateSpaceLayer& layer, const Tensor& x, LayerCache
       "A");
   const std::vector<Tensor> halves = split_last(tape, both, {shape.inner, shape.inner});
   in.gate = Tape::view(halves[1], channels);
-  in.hidden = convolve(run, layer, Tape::view(halves[0], channels));
+  in.hidden = convolve(run, layer.conv, Tape::view(halves[0], channels));
   // One expression, so that the copy of rows goes when Python's would.
   std::vector<Tensor> parts = split_last(
       tape,

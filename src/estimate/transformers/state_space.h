@@ -5,14 +5,15 @@
 
 #include "estimate/models/state_space.h"
 #include "estimate/transformers/attention.h"
+#include "estimate/transformers/channel_convolution.h"
 
 namespace headroom::estimate::transformers {
 
 struct StateSpaceLayer {
   StateSpace shape;
   std::optional<Linear> in, parts, step, out;  // in_proj, x_proj, dt_proj, out_proj
-  Tensor conv, conv_bias;                      // [inner, 1, kernel], [inner]
-  Tensor a_log, skip;                          // [inner, state], [inner]
+  ChannelConvolution conv;
+  Tensor a_log, skip;  // [inner, state], [inner]
 };
 
 StateSpaceLayer make_state_space(Run& run, const Stack& stack);
