@@ -210,7 +210,8 @@ a_key_of_tomorrow: 1
   EXPECT_EQ(keys["compute"]["liger_kernel_config"]["swiglu"], true);
   EXPECT_EQ(keys["compute"]["liger_kernel_config"]["rms_norm"], false);
   const std::string notes = join(command->notes, "\n");
-  EXPECT_NE(notes.find("memory depends on it: lora_modules_to_save: score."), std::string::npos) << notes;
+  EXPECT_NE(notes.find("memory depends on it: lora_modules_to_save: score."), std::string::npos)
+      << notes;
   EXPECT_NE(notes.find("Ignored: a_key_of_tomorrow."), std::string::npos) << notes;
   EXPECT_NE(notes.find("batch.micro = 4 from --micro-batch-size"), std::string::npos) << notes;
 }
