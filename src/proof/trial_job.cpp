@@ -103,6 +103,11 @@ std::string explain_difference(const Job& job, const Architecture& model) {
     return "the trial checkpoints whole layers";
   if (job.compute.loss != estimate::Loss::eager || job.compute.keep_outputs)
     return "the trial's loss is the plain one";
+  if (job.compute.liger.on) return "the trial has no kernels of Liger's";
+  const auto& targets = job.method.targets;
+  const bool in_layers = std::all_of(targets.begin(), targets.end(), estimate::is_in_layers);
+  if (!in_layers || !job.method.modules_to_save.empty())
+    return "the trial's adapters are in its layers";
   if (job.compute.residual != job.compute.dtype || job.compute.embeddings != job.compute.dtype)
     return "the trial has one type for all weights";
   return "";
