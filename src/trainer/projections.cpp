@@ -31,6 +31,9 @@ ProjectionShape projection_shape(const ModelConfig& config, Target target) {
       return {inner, hidden};
     case Target::down:
       return {hidden, inner};
+    case Target::embedding:
+    case Target::head:
+      break;  // Of no layer; engine_support.cpp refuses them.
   }
   return {};
 }
