@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numbers>
 #include <numeric>
-#include <optional>
+#include <utility>
 
 #include "base/document.h"
 #include "base/text.h"
@@ -21,7 +21,7 @@ namespace {
 class Reading {
  public:
   Reading(ConfigReader config, ConfigReader table, double theta, std::uint64_t head_dim)
-      : config_(config), table_(table), theta_(theta), head_dim_(head_dim) {}
+      : config_(std::move(config)), table_(std::move(table)), theta_(theta), head_dim_(head_dim) {}
 
   Result<RotaryScaling> read(const ConfigFindings& findings) {
     const std::string type = table_.text_or({"rope_type", "type"}, "default");

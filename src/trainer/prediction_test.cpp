@@ -131,7 +131,8 @@ TEST(Prediction, a_quantised_base) {
       for (const auto dtype : {DType::fp32, DType::bf16}) {
         Job job = base_job();
         job.compute.dtype = dtype;
-        job.method = {.kind = MethodKind::qlora, .base = base};
+        job.method.kind = MethodKind::qlora;
+        job.method.base = base;
         if (config.fused) job.method.targets = {estimate::Target::o, estimate::Target::down};
         expect_agreement(job, config, fmt::format("{} {}", to_string(base), to_string(dtype)));
       }
