@@ -2,11 +2,11 @@
 #include "estimate/rotary_scaling.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
-#include <numeric>
 #include <utility>
 
 #include "base/document.h"
@@ -63,6 +63,11 @@ class Reading {
   double needed(const char* key) {
     if (!table_.has(key)) table_.fail(key, "a number above 0");
     return told(key, table_.positive_or({key}, 1));
+  }
+  // As Python's `if` sees it: neither null nor 0.
+  bool is_set(const char* key) const {
+    const Json* found = table_.find({key});
+    return found != nullptr && *found != 0;
   }
   std::uint64_t positions() {
     return config_.size_or({"max_position_embeddings"}, position_counts, 1);
@@ -124,7 +129,7 @@ class Reading {
       out_.divisors.push_back(1 / (divided / factor + 1 - divided));
     }
     double magnitude = yarn_magnitude(factor, 1);
-    if (table_.has("mscale") && table_.has("mscale_all_dim"))
+    if (is_set("mscale") && is_set("mscale_all_dim"))
       magnitude = yarn_magnitude(factor, table_.positive_or({"mscale"}, 1)) /
                   yarn_magnitude(factor, table_.positive_or({"mscale_all_dim"}, 1));
     out_.magnitude = told("attention_factor", table_.positive_or({"attention_factor"}, magnitude));
@@ -156,7 +161,7 @@ class Reading {
       return;
     }
     for (const Json& one : *list) out_.divisors.push_back(one.get<double>());
-    told(key, std::accumulate(out_.divisors.begin(), out_.divisors.end(), 0.0));
+    told_.push_back(fmt::format("{} {}", key, fmt::join(out_.divisors, " ")));
   }
 
   ConfigReader config_, table_;

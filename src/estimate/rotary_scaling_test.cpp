@@ -77,6 +77,16 @@ TEST(RotaryScaling, some_types_hold_up_to_a_length) {
   EXPECT_EQ(read(R"({"rope_scaling":{"type":"linear","factor":2}})")->longest, 0U);
 }
 
+// _compute_yarn_parameters asks `if mscale and mscale_all_dim`.
+TEST(RotaryScaling, an_mscale_of_0_is_none) {
+  const auto magnitude = [](const std::string& scales) {
+    const auto scaling = read(R"({"rope_scaling":{"type":"yarn","factor":4)" + scales + "}}");
+    return scaling ? scaling->magnitude : 0;
+  };
+  EXPECT_DOUBLE_EQ(magnitude(R"(,"mscale":0,"mscale_all_dim":0.5)"), magnitude(""));
+  EXPECT_GT(magnitude(""), 1);
+}
+
 TEST(RotaryScaling, without_one_nothing_is_scaled) {
   for (const char* config :
        {"{}", R"({"rope_scaling":null})", R"({"rope_parameters":{"rope_theta":500000.0}})"}) {
@@ -98,6 +108,12 @@ TEST(RotaryScaling, the_text_tells_settings_apart) {
             "llama3, factor 8, low_freq_factor 1, high_freq_factor 4, "
             "original_max_position_embeddings 64");
   EXPECT_NE(text("8"), text("16"));
+  const auto with_factors = [](const char* factors) {
+    return read(R"({"rope_scaling":{"type":"longrope","short_factor":)" + std::string(factors) +
+                R"(},"original_max_position_embeddings":64})")
+        ->kind;
+  };
+  EXPECT_NE(with_factors("[1,2,3,4,5,6,7,8]"), with_factors("[2,1,3,4,5,6,7,8]"));
 }
 
 TEST(RotaryScaling, wrong_settings_are_named) {

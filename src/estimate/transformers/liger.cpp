@@ -55,12 +55,12 @@ LigerKernels liger_of(const Job& job, std::string_view family) {
   const bool runs = told.on && job.method.kind != MethodKind::inference;
   if (!runs || patch == nullptr) return {};
   LigerKernels kernels;
-  // A parameter that the family's function does not have is not given to it.
-  kernels.rope = told.rope.value_or(patch->rope);
-  kernels.norm = told.rms_norm.value_or(patch->norm);
+  // A parameter that the family's function does not have is not given to it, whatever is told.
+  kernels.rope = patch->rope && told.rope.value_or(true);
+  kernels.norm = patch->norm && told.rms_norm.value_or(true);
   kernels.norm_in_place = patch->in_place;
-  kernels.glu = told.glu.value_or(patch->glu);
-  kernels.fused_loss = told.fused_linear_cross_entropy.value_or(patch->fused_loss);
+  kernels.glu = patch->glu && told.glu.value_or(true);
+  kernels.fused_loss = patch->fused_loss && told.fused_linear_cross_entropy.value_or(true);
   kernels.cross_entropy = told.cross_entropy.value_or(patch->cross_entropy) && !kernels.fused_loss;
   return kernels;
 }

@@ -52,6 +52,17 @@ TEST(Liger, a_norm_between_residuals_has_a_gradient_of_its_own) {
   EXPECT_THAT(tensors(recorded(job, model("gemma2")), "layernorm.grad"), SizeIs(8));
 }
 
+TEST(Liger, a_config_turns_no_kernel_on_that_the_family_lacks) {
+  Job job = job_of(MethodKind::full);
+  job.compute.liger.on = true;
+  job.compute.liger.rope = job.compute.liger.fused_linear_cross_entropy = true;
+  EXPECT_FALSE(transformers::liger_of(job, "glm4").rope);
+  EXPECT_TRUE(transformers::liger_of(job, "glm4").norm);
+  const auto granite = transformers::liger_of(job, "granite");
+  EXPECT_FALSE(granite.fused_loss);
+  EXPECT_TRUE(granite.cross_entropy);
+}
+
 TEST(Liger, a_config_turns_single_kernels_off) {
   Job job = job_of(MethodKind::full);
   job.compute.liger.on = true;
