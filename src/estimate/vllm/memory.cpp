@@ -80,6 +80,7 @@ Result<Done> check_kind(const Architecture& model, const Json& config) {
   const Json& text = text_config(config);
   if (model.main().attention.latent || has_any(text, {"kv_lora_rank", "q_lora_rank", "index_topk"}))
     return not_planned("latent attention");
+  if (model.main().short_convolution) return not_planned("convolutions in the place of attention");
   if (model.main().state_space || !model.main().mixers.empty() ||
       has_any(text, {"mamba_d_state", "ssm_state_size", "linear_num_value_heads", "state_size",
                      "mamba_n_heads"}))

@@ -35,8 +35,8 @@ struct Memory {
   bool holds_at_worst() const;
 };
 
-// Fails where a model's cache is not planned: latent attention, recurrent layers, two stacks that
-// see each other. `config` tells.
+// Fails where a model's cache is not planned: latent attention, recurrent layers, convolutions, two
+// stacks that see each other. `config` tells.
 Result<Done> check_kind(const Architecture& model, const Json& config);
 
 // Fails on a quantisation that is not planned and where the GPUs cannot share the heads.

@@ -182,6 +182,13 @@ TEST(VllmPlan, refuses_caches_that_it_does_not_know) {
     config[key] = value;
     EXPECT_FALSE(plan_of({"m"}, card_of(8192), config).has_value()) << key;
   }
+  Json convolutions = small_config();
+  convolutions["model_type"] = "lfm2";
+  const auto refused = plan_of({"m"}, card_of(8192), convolutions);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message.find("convolutions in the place of attention"),
+            std::string::npos)
+      << refused.error().message;
   EXPECT_FALSE(plan_of({"m", "-tp", "3"}, card_of(8192)).has_value());
   EXPECT_FALSE(plan_of({"m", "--quantization", "something"}, card_of(8192)).has_value());
 }
