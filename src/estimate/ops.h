@@ -31,6 +31,14 @@ Tensor relu(Tape& tape, const Tensor& x, Name name);  // These three save their 
 Tensor tanh(Tape& tape, const Tensor& x, Name name);
 Tensor sigmoid(Tape& tape, const Tensor& x, Name name);
 Tensor cube(Tape& tape, const Tensor& x, Name name);  // x³
+Tensor exp(Tape& tape, const Tensor& x, Name name);   // Saves its result.
+// masked_fill by a mask that is made before; its derivative fills a copy of the gradient.
+Tensor masked_fill(Tape& tape, const Tensor& x, const Tensor& mask, Name name);
+// cumsum over one dimension; its derivative turns the gradient around, sums, and turns it back.
+Tensor cumsum(Tape& tape, const Tensor& x, Name name);
+// x under a larger shape of as many dimensions, of which some entries are repeated: a copy, whose
+// derivative is a sum.
+Tensor repeat(Tape& tape, const Tensor& x, const Shape& repeated, Name name);
 Tensor dropout(Tape& tape, const Tensor& x, double probability,
                Name name);  // x itself if 0.
 
@@ -56,6 +64,8 @@ Tensor part_of(const Tape& tape, const Tensor& x, const Shape& shape);
 // The same, of the first `size` entries of one dimension.
 Tensor narrow(const Tape& tape, const Tensor& x, std::size_t dimension, std::uint64_t size);
 Tensor narrow_last(const Tape& tape, const Tensor& x, std::uint64_t size);
+// F.pad: a copy also where nothing is padded, and so is its derivative.
+Tensor pad(Tape& tape, const Tensor& x, const Shape& to, Name name);
 // torch.cat of parts whose gradients are views of its own.
 Tensor join(Tape& tape, const std::vector<Tensor>& parts, Shape whole, Name name);
 // torch.split or chunk over the last dimension: views, whose gradients are held until all of them

@@ -2,6 +2,7 @@
 #include <memory>
 #include <utility>
 
+#include "estimate/one_gradient.h"
 #include "estimate/ops.h"
 
 namespace headroom::estimate::ops {
@@ -31,6 +32,36 @@ std::vector<Tensor> split_last(const Tape& tape, const Tensor& x,
         }));
   }
   return parts;
+}
+
+Tensor exp(Tape& tape, const Tensor& x, Name name) {
+  const Tensor y = tape.empty(name, x);
+  return tape.connect(y, {x}, {y}, one_gradient(name, x.meta()));
+}
+
+Tensor masked_fill(Tape& tape, const Tensor& x, const Tensor& mask, Name name) {
+  const Meta meta = x.meta();
+  return tape.connect(tape.empty(name, meta), {x}, {mask}, one_gradient(name, meta));
+}
+
+Tensor cumsum(Tape& tape, const Tensor& x, Name name) {
+  const Meta meta = x.meta();
+  return tape.connect(tape.empty(name, meta), {x}, {},
+                      [=](Tape& t, const Tensor&, const Node&) -> Tensors {
+                        Tensor turned = t.empty(name + ".turned", meta);
+                        const Tensor summed = t.empty(name + ".summed", meta);
+                        turned = {};
+                        return {t.empty(name + ".grad", meta)};
+                      });
+}
+
+Tensor repeat(Tape& tape, const Tensor& x, const Shape& repeated, Name name) {
+  return tape.connect(tape.empty(name, {repeated, x.element}), {x}, {},
+                      one_gradient(name, x.meta()));
+}
+
+Tensor pad(Tape& tape, const Tensor& x, const Shape& to, Name name) {
+  return tape.connect(tape.empty(name, {to, x.element}), {x}, {}, one_gradient(name, x.meta()));
 }
 
 }  // namespace headroom::estimate::ops

@@ -99,7 +99,12 @@ void note_unproven(const Architecture& model, Plan& plan) {
 
 // Of families that were compared with transformers 5.23 alone, in plain types.
 void note_untried(const Job& job, const Architecture& model, Plan& plan) {
-  static constexpr std::array<std::string_view, 22> families{"qwen3_next",
+  static constexpr std::array<std::string_view, 27> families{"granitemoehybrid",
+                                                             "bamba",
+                                                             "falcon_h1",
+                                                             "nemotron_h",
+                                                             "mamba2",
+                                                             "qwen3_next",
                                                              "qwen3_5",
                                                              "qwen3_5_text",
                                                              "qwen3_5_moe",
@@ -142,10 +147,30 @@ void note_plain_path(const Architecture& model, Plan& plan) {
     plan.notes.emplace_back(
         "Linear attention is planned by transformers' plain path. With flash-linear-attention and "
         "causal-conv1d installed it needs less.");
+  if (main.mamba2)
+    plan.notes.emplace_back(
+        "Mamba-2's layers are planned by transformers' plain path. With mamba-ssm and "
+        "causal-conv1d "
+        "installed they need less.");
   if (main.short_convolution)
     plan.notes.emplace_back(
         "Convolutions are planned by transformers' plain path. With causal-conv1d installed they "
         "need less.");
+}
+
+// PEFT's _check_lora_target_modules_mamba (tuners/tuners_utils.py): their kernels read the weight
+// of the last matrix itself.
+void note_refused_adapters(const Job& job, const Architecture& model, Plan& plan) {
+  static constexpr std::array<std::string_view, 5> refusing{"falcon_h1", "mamba", "mamba2",
+                                                            "falcon_mamba", "nemotron_h"};
+  const bool adapts = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
+  if (!adapts || !job.method.all_linear ||
+      std::find(refusing.begin(), refusing.end(), model.family) == refusing.end())
+    return;
+  plan.notes.push_back(
+      fmt::format("PEFT refuses all-linear for {}: its out_proj takes no adapter. Name the "
+                  "matrices.",
+                  model.family));
 }
 
 // PEFT 0.21 with transformers 5 makes of gate_proj, up_proj and down_proj adapters on the
@@ -153,6 +178,8 @@ void note_plain_path(const Architecture& model, Plan& plan) {
 void note_adapted_experts(const Job& job, const Architecture& model, Plan& plan) {
   const bool adapts = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
   if (!adapts || model.stacks.empty() || !model.main().experts) return;
+  // all-linear names what is nn.Linear, which of Granite 4's is everything but the experts.
+  if (job.method.all_linear && model.family == "granitemoehybrid") return;
   const std::vector<Target>& targets = job.method.targets;
   if (std::none_of(targets.begin(), targets.end(),
                    [](Target each) { return each > Target::o && is_in_layers(each); }))
@@ -245,6 +272,7 @@ void note_model(const Job& given, const Job& job, const Architecture& model, con
   note_unproven(model, plan);
   note_untried(job, model, plan);
   note_adapted_experts(job, model, plan);
+  note_refused_adapters(job, model, plan);
   note_preference(job, model, plan);
   note_liger(job, model, plan);
   note_tied(job, model, plan);

@@ -12,6 +12,7 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 std::vector<std::string> notes(const std::string& config, const std::string& job_text) {
   const auto document = parse_document("[model]\nconfig = \"x\"\n" + job_text);
@@ -30,6 +31,19 @@ std::vector<std::string> notes(const std::string& config, const std::string& job
 const std::string sizes = R"("hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 1,
     "num_attention_heads": 4)";
 const std::string infers = "[method]\nkind = \"inference\"\n";
+
+TEST(PlanNotes, mamba2_says_that_its_kernels_take_less_and_what_peft_refuses) {
+  const std::string lora = "[method]\nkind = \"lora\"\ntargets = \"all-linear\"\n";
+  const auto config = [](const std::string& family) {
+    return R"({"model_type": ")" + family + R"(", "vocab_size": 100, "mamba_n_heads": 4,
+        "num_heads": 4, "head_dim": 32, "mamba_d_ssm": 128, )" +
+           sizes + "}";
+  };
+  EXPECT_THAT(notes(config("bamba"), lora), Contains(HasSubstr("mamba-ssm")));
+  EXPECT_THAT(notes(config("bamba"), lora), Not(Contains(HasSubstr("PEFT refuses"))));
+  EXPECT_THAT(notes(config("falcon_h1"), lora),
+              Contains(HasSubstr("PEFT refuses all-linear for falcon_h1")));
+}
 
 TEST(PlanNotes, an_encoder_generates_nothing_and_says_so) {
   const std::string bert =

@@ -22,7 +22,7 @@ struct Family {
   bool mixes = false;  // It reads its layers' kinds itself.
 };
 
-constexpr std::array<Family, 92> families{{
+constexpr std::array<Family, 97> families{{
     {"llama", parse_llama},
     {"mistral", parse_mistral},
     {"mixtral", parse_mixtral},
@@ -44,6 +44,11 @@ constexpr std::array<Family, 92> families{{
     {"qwen3_5_moe", parse_qwen3_5_moe, true},
     {"qwen3_5_moe_text", parse_qwen3_5_moe, true},
     {"lfm2", parse_lfm2, true},
+    {"granitemoehybrid", parse_granite_hybrid, true},
+    {"bamba", parse_bamba, true},
+    {"falcon_h1", parse_falcon_h1, true},
+    {"nemotron_h", parse_nemotron_h, true},
+    {"mamba2", parse_mamba2, true},
     {"olmoe", parse_olmoe},
     {"deepseek_v2", parse_deepseek_v2},
     {"deepseek_v3", parse_deepseek_v3},
@@ -149,7 +154,8 @@ const char* foreign_key(const ConfigReader& config) {
         "kv_lora_rank", "q_lora_rank", "ssm_cfg", "state_size", "mamba_d_state",
         "attn_layer_period", "linear_num_value_heads", "hidden_size_per_layer_input",
         "is_encoder_decoder", "block_types", "cross_attention_layers", "hybrid_override_pattern",
-        "ssm_state_size", "mamba_num_heads", "mamba_d_ssm", "conv_L_cache",
+        "ssm_state_size", "mamba_num_heads", "mamba_d_ssm", "conv_L_cache", "mamba_d_conv",
+        "layers_block_type", "lru_width", "rescale_every", "attention_hidden_size",
         // Of encoders, of which none is a Llama.
         "attention_probs_dropout_prob", "hidden_dropout_prob", "type_vocab_size",
         "relative_attention", "embedding_size"}) {
@@ -259,12 +265,16 @@ class ArchitectureParser {
       return find_family("llama");
     }
     const std::string why = foreign == nullptr ? "" : fmt::format(" with {}", foreign);
-    findings_.problem =
-        Error{Errc::unsupported,
-              fmt::format("model_type: expected one of {}; found {}{}", known_families(),
-                          shown(type), why),
-              "if it has a llama's layers, write \"model_type\": \"llama\" in a copy of its "
-              "config.json; a plan by numbers alone is \"model_type\": \"transformer\""};
+    std::string next = "a plan by numbers alone is \"model_type\": \"transformer\"";
+    if (foreign == nullptr)
+      next =
+          "if it has a llama's layers, write \"model_type\": \"llama\" in a copy of its "
+          "config.json; " +
+          next;
+    findings_.problem = Error{Errc::unsupported,
+                              fmt::format("model_type: expected one of {}; found {}{}",
+                                          known_families(), shown(type), why),
+                              std::move(next)};
     return nullptr;
   }
 

@@ -17,6 +17,7 @@
 #include "base/document_fwd.h"
 #include "base/result.h"
 #include "estimate/models/dropout.h"
+#include "estimate/models/experts.h"
 #include "estimate/models/mixers.h"
 
 namespace headroom::estimate {
@@ -96,6 +97,7 @@ struct AttentionShape {
   // Tokens of all images stand in one row, each image or window is attended by itself, and heads
   // are turned in fp32 (Qwen2-VL).
   bool by_image = false;
+  bool scaled_keys = false;     // k is multiplied by a number (Falcon-H1).
   bool heads_first = false;     // q, k and v are made contiguous with their heads first (Whisper).
   bool narrow_softmax = false;  // Falcon's is asked for no wider type.
   bool indexes_heads = false;   // k and v are copied out of the fused projection (Falcon-7B).
@@ -130,34 +132,8 @@ struct MlpShape {
   bool bias = false;
   bool names_inner = false;  // Names hold what its matrices are given and give, to the layer's end.
   bool fused_gate_up = false;  // One Linear [2 intermediate, hidden] (Phi-3).
+  bool scaled = false;  // up · act(number · gate), and a number times what comes (Falcon-H1).
   Activation activation = Activation::silu;
-};
-
-// How tokens are sent to experts: what is made of the router's product.
-enum class Routing : std::uint8_t {
-  softmax,               // In fp32, over all; the best are taken, in the hidden states' type.
-  kept_softmax,          // The same, left in fp32 since transformers 5 (Mixtral).
-  wide_softmax,          // The product itself is in fp32, and so are the shares (DeepSeek-V2).
-  wide_sigmoid,          // The same, groups of experts chosen first (DeepSeek-V3).
-  softmax_of_best,       // Of the best ones' logits, in their type (gpt-oss).
-  wide_softmax_of_best,  // Of theirs in fp32 (GraniteMoE).
-  sparse_mixer,          // Two experts, one after the other, with a gradient of its own (PhiMoE).
-};
-
-// A mixture of experts in place of the MLP.
-struct Experts {
-  std::uint64_t count = 0;
-  std::uint64_t per_token = 0;
-  std::uint64_t intermediate = 0;         // Of one expert.
-  std::uint64_t shared_intermediate = 0;  // Of the one that every token passes; 0: none.
-  bool shared_gate = true;                // It has a gate of one row (Qwen2-MoE).
-  bool shared_fused = false;              // Its gate and up are one matrix (GraniteMoE).
-  Routing routing = Routing::softmax;
-  bool bias = false;     // Of the router and of each expert's matrices (gpt-oss).
-  bool clamped = false;  // gpt-oss's gate: both halves are clamped, times a sigmoid, plus 1.
-  std::vector<bool> layers = {};  // Which layers have them; empty: all.
-
-  bool in_layer(std::uint64_t layer) const { return layers.empty() || layers[layer]; }
 };
 
 // What a stack is fed with.
@@ -262,6 +238,10 @@ struct Stack {
   std::vector<Mixer> mixers;                      // Of each layer; empty: all have attention.
   std::optional<DeltaNet> delta_net;
   std::optional<ShortConvolution> short_convolution;
+  std::optional<Mamba2> mamba2;
+  // Each layer is x + f(norm(x)), once (Mamba-2, Nemotron-H); with the residual in fp32 or not.
+  bool single_halves = false;
+  bool wide_residual = false;
   bool final_norm = true;
   bool final_norm_of_class = false;  // Of the class token's row alone (CLIP's tower in LLaVA).
   // Of a tower: the layers whose result is what the projector is given; 0: of all and the norm.
@@ -294,7 +274,13 @@ struct Stack {
   }
   std::uint64_t layers_with(Mixer mixer) const {
     if (mixers.empty()) return mixer == Mixer::attention ? layers : 0;
-    return static_cast<std::uint64_t>(std::count(mixers.begin(), mixers.end(), mixer));
+    return static_cast<std::uint64_t>(std::count_if(
+        mixers.begin(), mixers.end(), [mixer](Mixer each) { return contains(each, mixer); }));
+  }
+  bool attends() const { return !state_space && layers_with(Mixer::attention) > 0; }
+  // Layers with an MLP or experts.
+  bool feeds_forward(std::uint64_t layer) const {
+    return !single_halves || mixer(layer) == Mixer::feed_forward;
   }
   bool turns(std::uint64_t layer) const { return unturned.empty() || !unturned[layer]; }
 };
@@ -325,6 +311,7 @@ struct Head {
   bool attention_pooling = false;  // A tower's head that nothing is made of (SigLIP).
   bool soft_cap = false;           // Logits go through tanh (Gemma 2).
   bool scaled = false;             // Logits times a number (Granite).
+  bool widens = false;             // The model itself makes its logits fp32 (Mamba, Nemotron-H).
   bool offset = false;        // A buffer of the vocabulary's size is added to the logits (BART).
   bool input_scaled = false;  // The hidden states before it times a number (T5 where it is tied).
   // Whose loss is a bare cross_entropy: in the logits' own type, and no row is shifted away

@@ -2,6 +2,7 @@
 #include "estimate/models/config_parts.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -64,27 +65,29 @@ void read_rotary(ConfigReader& config, Stack& stack, double part) {
   }
 }
 
-namespace {
-
-// One word for each layer, in transformers' names.
-void read_layer_types(ConfigReader& config, Stack& stack, std::uint64_t window) {
-  const auto types = config.texts("layer_types");
-  if (types.size() != stack.layers) {
-    config.fail_with("layer_types", fmt::format("expected a word for each of {} layers, found {}",
-                                                stack.layers, types.size()));
-    return;
+std::vector<std::size_t> read_layer_words(ConfigReader& config, const char* key,
+                                          std::uint64_t layers,
+                                          const std::vector<std::string_view>& words) {
+  const auto given = config.texts(key);
+  if (given.size() != layers) {
+    config.fail_with(
+        key, fmt::format("expected a word for each of {} layers, found {}", layers, given.size()));
+    return {};
   }
-  for (const std::string& type : types) {
-    if (type != "sliding_attention" && type != "full_attention") {
-      config.fail_with("layer_types", fmt::format("expected sliding_attention or full_attention, "
-                                                  "found {}",
-                                                  shown(type)));
+  std::vector<std::size_t> places;
+  for (const std::string& word : given) {
+    const auto found = std::find(words.begin(), words.end(), std::string_view(word));
+    if (found == words.end()) {
+      config.fail_with(key,
+                       fmt::format("expected {} for each layer, found {}", fmt::join(words, " or "),
+                                   shown(word)),
+                       Errc::unsupported);
+      return {};
     }
-    stack.windows.push_back(type == "sliding_attention" ? window : 0);
+    places.push_back(static_cast<std::size_t>(found - words.begin()));
   }
+  return places;
 }
-
-}  // namespace
 
 void read_windows(ConfigReader& config, Stack& stack, std::optional<std::uint64_t> absent,
                   const std::function<bool(std::uint64_t layer)>& in_layer) {
@@ -92,7 +95,11 @@ void read_windows(ConfigReader& config, Stack& stack, std::optional<std::uint64_
   const std::uint64_t window = config.size_or({"sliding_window"}, window_sizes, otherwise);
   if (window == 0) return;
   if (config.has("layer_types")) {
-    read_layer_types(config, stack, window);
+    for (const std::size_t word : read_layer_words(config, "layer_types", stack.layers,
+                                                   {"full_attention", "sliding_attention"}))
+      stack.windows.push_back(word == 1 ? window : 0);
+    // What goes by layers finds one for each, also behind a problem.
+    stack.windows.resize(stack.layers);
   } else {
     for (std::uint64_t layer = 0; layer < stack.layers; ++layer) {
       stack.windows.push_back(in_layer(layer) ? window : 0);

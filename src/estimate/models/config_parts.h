@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <string_view>
+#include <vector>
 
 #include "estimate/models/config_reader.h"
 
@@ -31,6 +33,12 @@ void set_bias(AttentionShape& attention, bool qkv, bool o);
 // rope_theta and the part of a head that is turned, under whichever of their names; `part` is the
 // class's default. Heads that are turned need an even size.
 void read_rotary(ConfigReader& config, Stack& stack, double part = 1.0);
+
+// For each layer, which of `words` stands under `key`; none and a problem if it is another one, or
+// if there are not as many as layers.
+std::vector<std::size_t> read_layer_words(ConfigReader& config, const char* key,
+                                          std::uint64_t layers,
+                                          const std::vector<std::string_view>& words);
 
 // windows from layer_types, else from sliding_window in the layers that the class chooses. `absent`
 // is sliding_window's default; null is none.

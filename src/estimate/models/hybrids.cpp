@@ -14,31 +14,11 @@
 namespace headroom::estimate {
 namespace {
 
-struct Kind {
-  std::string_view word;  // In layer_types.
-  Mixer mixer = Mixer::attention;
-};
-
-// One word for each layer.
-void read_mixers(ConfigReader& config, Stack& stack, const std::vector<Kind>& kinds) {
-  const auto types = config.texts("layer_types");
-  if (types.size() != stack.layers) {
-    config.fail_with("layer_types", fmt::format("expected a word for each of {} layers, found {}",
-                                                stack.layers, types.size()));
-    return;
-  }
-  for (const std::string& type : types) {
-    const auto found = std::find_if(kinds.begin(), kinds.end(),
-                                    [&](const Kind& kind) { return kind.word == type; });
-    if (found == kinds.end()) {
-      config.fail_with("layer_types",
-                       fmt::format("expected {} or {} for each layer, found {}", kinds[0].word,
-                                   kinds[1].word, shown(type)),
-                       Errc::unsupported);
-      return;
-    }
-    stack.mixers.push_back(found->mixer);
-  }
+// `other` where layer_types says the first word, attention where it says full_attention.
+void read_mixers(ConfigReader& config, Stack& stack, std::string_view word, Mixer other) {
+  for (const std::size_t found :
+       read_layer_words(config, "layer_types", stack.layers, {word, "full_attention"}))
+    stack.mixers.push_back(found == 0 ? other : Mixer::attention);
 }
 
 void read_delta_net(ConfigReader& config, Stack& stack, bool joined) {
@@ -54,8 +34,7 @@ void read_delta_net(ConfigReader& config, Stack& stack, bool joined) {
                      fmt::format("expected a multiple of linear_num_key_heads = {}, found {}",
                                  net.key_heads, net.value_heads));
   if (config.has("layer_types")) {
-    read_mixers(config, stack,
-                {{"linear_attention", Mixer::delta_net}, {"full_attention", Mixer::attention}});
+    read_mixers(config, stack, "linear_attention", Mixer::delta_net);
     return;
   }
   const std::uint64_t interval = config.size_or({"full_attention_interval"}, layer_counts, 4);
@@ -75,6 +54,12 @@ Stack& add_delta_stack(ConfigReader& config, Architecture& out, const LlamaDefau
   return stack;
 }
 
+void read_sparse_half(ConfigReader& config, Stack& stack, const Experts& defaults) {
+  read_qwen_experts(config, stack, defaults);
+  stack.experts->shared_intermediate =
+      config.size_or({"shared_expert_intermediate_size"}, widths, 512);
+}
+
 }  // namespace
 
 void parse_qwen3_next(ConfigReader& config, Architecture& out) {
@@ -87,9 +72,7 @@ void parse_qwen3_next(ConfigReader& config, Architecture& out) {
                                   .positions = 32768,
                                   .rotary_part = 0.25},
                                  /*joined=*/true);
-  read_qwen_experts(config, stack, {.count = 512, .per_token = 10, .intermediate = 512});
-  stack.experts->shared_intermediate =
-      config.size_or({"shared_expert_intermediate_size"}, widths, 512);
+  read_sparse_half(config, stack, {.count = 512, .per_token = 10, .intermediate = 512});
 }
 
 // Positions are those of text and images, a row for each sample.
@@ -118,9 +101,7 @@ void parse_qwen3_5_moe(ConfigReader& config, Architecture& out) {
                                   .dense = false},
                                  /*joined=*/false);
   stack.angles_by_sample = true;
-  read_qwen_experts(config, stack, {.count = 256, .per_token = 8, .intermediate = 512});
-  stack.experts->shared_intermediate =
-      config.size_or({"shared_expert_intermediate_size"}, widths, 512);
+  read_sparse_half(config, stack, {.count = 256, .per_token = 8, .intermediate = 512});
 }
 
 namespace {
@@ -157,8 +138,7 @@ void parse_lfm2(ConfigReader& config, Architecture& out) {
   convolution.kernel = config.size_or({"conv_L_cache"}, {1, 256}, 3);
   convolution.bias = config.flag_or({"conv_bias"}, false);
   if (config.has("layer_types")) {
-    read_mixers(config, stack,
-                {{"conv", Mixer::short_convolution}, {"full_attention", Mixer::attention}});
+    read_mixers(config, stack, "conv", Mixer::short_convolution);
   } else {
     const bool all = !config.has("full_attn_idxs");
     stack.mixers.assign(stack.layers, all ? Mixer::attention : Mixer::short_convolution);

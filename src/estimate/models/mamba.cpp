@@ -45,6 +45,7 @@ void parse_mamba(ConfigReader& config, Architecture& out) {
   // Read by what counts keys and values: there are none.
   stack.attention.heads = stack.attention.kv_heads = stack.attention.head_dim = 0;
   read_vocabulary(config, out, stack, 50280, /*tied=*/true);
+  out.head.widens = true;
   ModuleNames& names = stack.names;
   names.layers = "backbone.layers";
   names.attention = "mixer";

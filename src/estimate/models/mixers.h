@@ -7,8 +7,20 @@
 
 namespace headroom::estimate {
 
-// Which first half a layer has.
-enum class Mixer : std::uint8_t { attention, delta_net, short_convolution };
+// What a layer has in the place of attention.
+enum class Mixer : std::uint8_t {
+  attention,
+  delta_net,
+  short_convolution,
+  mamba2,
+  attention_beside_mamba2,  // Both are given the same rows, and added (Falcon-H1).
+  feed_forward,             // Of layers of one half: it is the second (Nemotron-H).
+};
+
+inline bool contains(Mixer layer, Mixer part) {
+  return layer == part || (layer == Mixer::attention_beside_mamba2 &&
+                           (part == Mixer::attention || part == Mixer::mamba2));
+}
 
 // Linear attention by the gated delta rule. Source: transformers,
 // models/{qwen3_next,qwen3_5}/modeling_*.py (…GatedDeltaNet).
@@ -43,6 +55,37 @@ struct ShortConvolution {
   std::uint64_t matrices(std::uint64_t hidden) const { return 4 * hidden * hidden; }
   std::uint64_t parameters(std::uint64_t hidden) const {
     return matrices(hidden) + hidden * kernel + (bias ? 5 * hidden : 0);
+  }
+};
+
+// Selective state spaces of heads, chunk by chunk (Mamba-2). Source: transformers,
+// models/{granitemoehybrid,bamba,falcon_h1,nemotron_h,mamba2}/modeling_*.py (…MambaLayer, …Mixer).
+struct Mamba2 {
+  std::uint64_t heads = 0;     // mamba_n_heads
+  std::uint64_t head_dim = 0;  // mamba_d_head
+  std::uint64_t state = 0;     // mamba_d_state
+  std::uint64_t groups = 1;    // mamba_n_groups, of heads that share B and C
+  std::uint64_t kernel = 0;    // mamba_d_conv
+  std::uint64_t chunk = 0;     // mamba_chunk_size, in tokens
+  bool bias = false;           // mamba_proj_bias, of the first matrix
+  bool out_bias = false;       // Of the second.
+  bool conv_bias = true;       // mamba_conv_bias
+  // A norm with weights stands behind the gate, in front of it, or nowhere (Falcon-H1).
+  enum class NormPlace : std::uint8_t { behind_gate, before_gate, none };
+  NormPlace norm = NormPlace::behind_gate;
+  // What it is given is multiplied by a number, what the first matrix gives by a row, and what
+  // either kind of mixer gives by a number (Falcon-H1).
+  bool scaled = false;
+
+  std::uint64_t inner() const { return heads * head_dim; }
+  std::uint64_t channels() const { return inner() + 2 * groups * state; }  // Of the convolution.
+  std::uint64_t rows() const { return inner() + channels() + heads; }      // Of in_proj.
+  std::uint64_t matrices(std::uint64_t hidden) const { return hidden * (rows() + inner()); }
+  // With the convolution, A, D, the steps' bias and the norm.
+  std::uint64_t parameters(std::uint64_t hidden) const {
+    return matrices(hidden) + (bias ? rows() : 0) + (out_bias ? hidden : 0) +
+           channels() * (kernel + (conv_bias ? 1 : 0)) + 3 * heads +
+           (norm == NormPlace::none ? 0 : inner());
   }
 };
 

@@ -20,6 +20,7 @@ Count norm_size(const Norm& norm, Count width) {
 
 // How many norms of the layers' width a layer has, without that of a cross attention.
 Count norms_per_layer(const Stack& stack) {
+  if (stack.single_halves) return 1;
   switch (stack.placement) {
     case NormPlacement::around:
       return 4;
@@ -74,25 +75,25 @@ Count attention_size(const Stack& stack) {
   return size;
 }
 
-// What the layers have in the place of attention, and attention in the others.
-Count mixer_matrices(const Stack& stack) {
-  Count size = stack.layers_with(Mixer::attention) * attention_matrices(stack);
-  if (stack.delta_net)
-    size += stack.layers_with(Mixer::delta_net) * stack.delta_net->matrices(stack.hidden);
+// `attention` in the layers that have it, and what `count` says of each other kind in the others.
+template <class Function>
+Count sum_of_mixers(const Stack& stack, Count attention, Function count) {
+  Count size = stack.layers_with(Mixer::attention) * attention;
+  if (stack.delta_net) size += stack.layers_with(Mixer::delta_net) * count(*stack.delta_net);
   if (stack.short_convolution)
-    size += stack.layers_with(Mixer::short_convolution) *
-            stack.short_convolution->matrices(stack.hidden);
+    size += stack.layers_with(Mixer::short_convolution) * count(*stack.short_convolution);
+  if (stack.mamba2) size += stack.layers_with(Mixer::mamba2) * count(*stack.mamba2);
   return size;
 }
 
+Count mixer_matrices(const Stack& stack) {
+  return sum_of_mixers(stack, attention_matrices(stack),
+                       [&](const auto& mixer) { return mixer.matrices(stack.hidden); });
+}
+
 Count mixer_size(const Stack& stack) {
-  Count size = stack.layers_with(Mixer::attention) * attention_size(stack);
-  if (stack.delta_net)
-    size += stack.layers_with(Mixer::delta_net) * stack.delta_net->parameters(stack.hidden);
-  if (stack.short_convolution)
-    size += stack.layers_with(Mixer::short_convolution) *
-            stack.short_convolution->parameters(stack.hidden);
-  return size;
+  return sum_of_mixers(stack, attention_size(stack),
+                       [&](const auto& mixer) { return mixer.parameters(stack.hidden); });
 }
 
 // Of one MLP or expert with `intermediate` inside.
@@ -131,6 +132,11 @@ Count layers_with_experts(const Stack& stack) {
     if (stack.experts->in_layer(layer)) ++layers;
   }
   return layers;
+}
+
+Count layers_with_mlp(const Stack& stack) {
+  if (stack.single_halves) return stack.layers_with(Mixer::feed_forward);
+  return stack.layers - layers_with_experts(stack);
 }
 
 // The projection of what the convolutions give, and the one that tells positions.
@@ -278,9 +284,10 @@ Count parameter_count(const Stack& stack) {
   const Count scales = stack.layer_scale ? 2 * stack.hidden : 0;
   const Count layer = norms * norm_size(stack.norm, stack.hidden) + scales;
   const Count sparse = layers_with_experts(stack);
+  const Count dense = layers_with_mlp(stack);
   const Count skipped = stack.first_norm_skipped ? norm_size(stack.norm, stack.hidden) : 0;
-  Count size = attentions * mixer_size(stack) + stack.layers * layer - skipped +
-               (stack.layers - sparse) * mlp_size(stack);
+  Count size =
+      attentions * mixer_size(stack) + stack.layers * layer - skipped + dense * mlp_size(stack);
   if (sparse != 0)
     size += sparse * (expert_matrices(stack, stack.experts->count) + expert_biases(stack));
   if (stack.final_norm) size += norm_size(stack.norm, stack.hidden);
@@ -320,7 +327,7 @@ Count matrix_elements_per_token(const Stack& stack) {
   const Count attentions = stack.cross_attention ? 2 : 1;
   const Count sparse = layers_with_experts(stack);
   Count size = attentions * mixer_matrices(stack) +
-               (stack.layers - sparse) * mlp_matrices(stack, stack.mlp.intermediate);
+               layers_with_mlp(stack) * mlp_matrices(stack, stack.mlp.intermediate);
   if (sparse != 0) size += sparse * expert_matrices(stack, stack.experts->per_token);
   return size + input_matrices(stack);
 }

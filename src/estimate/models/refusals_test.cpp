@@ -61,5 +61,39 @@ TEST(Refusals, a_hybrid_has_layers_of_its_own_kinds_alone) {
   EXPECT_EQ(made->main().layers_with(Mixer::attention), 1U);
 }
 
+// Keys of their published config.json beside those that a Llama has too.
+TEST(Refusals, recurrent_families_that_are_not_planned_are_refused_by_name) {
+  const std::pair<const char*, const char*> refused[] = {
+      {"jamba", R"({"attn_layer_period": 8, "mamba_d_state": 16, "num_experts": 16})"},
+      {"zamba", R"({"mamba_d_state": 16, "attn_layer_period": 6})"},
+      {"zamba2", R"({"mamba_d_state": 64, "layers_block_type": ["mamba", "hybrid"]})"},
+      {"rwkv", R"({"attention_hidden_size": 64, "rescale_every": 6})"},
+      {"recurrent_gemma", R"({"lru_width": 64, "block_types": ["recurrent", "attention"]})"},
+      {"lfm2_moe", R"({"conv_L_cache": 3, "num_experts": 8})"},
+  };
+  for (const auto& [family, keys] : refused) {
+    const auto made = made_of(family, keys);
+    ASSERT_FALSE(made) << family;
+    EXPECT_EQ(made.error().code, Errc::unsupported);
+    EXPECT_THAT(made.error().message, HasSubstr("found \"" + std::string(family) + "\" with "));
+    EXPECT_THAT(made.error().next,
+                ::testing::AllOf(HasSubstr("\"transformer\""), ::testing::Not(HasSubstr("llama"))));
+  }
+}
+
+// Mamba is planned, and Nemotron-H but for its layers of experts.
+TEST(Refusals, a_layer_of_experts_beside_mamba_is_refused) {
+  EXPECT_TRUE(made_of("mamba", "{}"));
+  const auto made = made_of("nemotron_h", R"({"hybrid_override_pattern": "M-*M"})");
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->main().layers, 4U);
+  EXPECT_EQ(made->main().layers_with(Mixer::mamba2), 2U);
+  EXPECT_FALSE(made->main().feeds_forward(2));
+  EXPECT_THAT(complaint("nemotron_h", R"({"hybrid_override_pattern": "MEM*"})"),
+              HasSubstr("experts are not planned"));
+  EXPECT_THAT(complaint("bamba", R"({"mamba_n_heads": 3})"),
+              HasSubstr("that are 128 wide together, found 3"));
+}
+
 }  // namespace
 }  // namespace headroom::estimate

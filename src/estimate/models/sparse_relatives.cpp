@@ -2,6 +2,7 @@
 // Mixtures of experts whose routers, experts or attention are their own: gpt-oss, GraniteMoE,
 // GraniteMoE with a shared expert, and Phi-3.5-MoE. Sources: transformers,
 // models/{gpt_oss,granitemoe,granitemoeshared,phimoe}.
+#include "base/document.h"
 #include "estimate/models/families.h"
 #include "estimate/models/llama.h"
 
@@ -48,6 +49,8 @@ void parse_granite_moe(ConfigReader& config, Architecture& out) {
   const bool bias = config.flag_or({"attention_bias"}, false);
   set_bias(stack.attention, bias, bias);
   stack.input.scaled = stack.residual_scaled = out.head.scaled = true;
+  const Json* count = config.find({"num_local_experts"});
+  if (count != nullptr && *count == 0) return;  // Granite 4's small ones.
   add_experts(config, stack, 8, 2, Routing::wide_softmax_of_best);
   stack.names.router = "block_sparse_moe.router";
   stack.names.experts = "block_sparse_moe.experts";
@@ -56,6 +59,7 @@ void parse_granite_moe(ConfigReader& config, Architecture& out) {
 void parse_granite_moe_shared(ConfigReader& config, Architecture& out) {
   parse_granite_moe(config, out);
   Stack& stack = out.stacks.back();
+  if (!stack.experts) return config.fail("num_local_experts", "a number above 0");
   Experts& experts = *stack.experts;
   experts.shared_intermediate = config.size_or({"shared_intermediate_size"}, {0, widths.max}, 0);
   experts.shared_gate = false;

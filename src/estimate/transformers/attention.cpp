@@ -203,6 +203,7 @@ Qkv make_heads(Run& run, const AttentionLayer& layer, const Shared& shared,
     heads.k = norm_heads(run, shape, *layer.k_norm, heads.k);
   };
   norm_both(!shape.qk_norm_late);
+  if (shape.scaled_keys) heads.k = ops::scale(run.tape, heads.k, "k.scaled");
   const bool turns = shared.cos && !input.memory && input.turns;
   if (turns && run.liger.rope) {
     turn_in_place(run, shape, heads);

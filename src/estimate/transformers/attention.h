@@ -26,6 +26,7 @@ struct AttentionLayer {
 struct LayerCache {
   Tensor keys;
   Tensor values;
+  Tensor convolved, state;  // Of Mamba-2, which may stand beside it (mamba2.h).
 };
 
 // What all layers of a stack share in one forward.

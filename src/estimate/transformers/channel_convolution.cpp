@@ -5,7 +5,15 @@
 
 #include <optional>
 
+#include "estimate/one_gradient.h"
+
 namespace headroom::estimate::transformers {
+
+Tensor without_padding(Run& run, const Tensor& x, const Tensor& padding) {
+  const Meta meta = x.meta();
+  return run.tape.connect(run.tape.empty("unpadded", meta), {x}, {padding},
+                          one_gradient("unpadded", meta));
+}
 
 Tensor convolve(Run& run, const ChannelConvolution& convolution, const Tensor& x) {
   Tape& tape = run.tape;

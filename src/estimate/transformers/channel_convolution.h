@@ -14,6 +14,10 @@ struct ChannelConvolution {
   bool activated = true;
 };
 
+// x [batch, tokens, width] times the mask [batch, tokens, 1] of whole numbers, which do not widen
+// the product (apply_mask_to_padding_states).
+Tensor without_padding(Run& run, const Tensor& x, const Tensor& padding);
+
 // x [batch, channels, tokens], which does not lie channel by channel → the same shape.
 Tensor convolve(Run& run, const ChannelConvolution& convolution, const Tensor& x);
 

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "estimate/one_gradient.h"
 #include "estimate/transformers/delta_rule.h"
 
 namespace headroom::estimate::transformers {
@@ -71,9 +70,7 @@ Projected project(Run& run, const DeltaNetLayer& layer, const Tensor& x) {
 Tensor decay_of(Run& run, const DeltaNetLayer& layer, const Tensor& step) {
   Tape& tape = run.tape;
   const Tensor wide_a = ops::cast(tape, layer.a_log, Element::fp32, "A_log.fp32");
-  const Tensor grown = tape.empty("A_log.exp", wide_a);
-  const Tensor a = ops::scale(
-      tape, tape.connect(grown, {wide_a}, {grown}, one_gradient("A_log.exp", wide_a.meta())), "A");
+  const Tensor a = ops::scale(tape, ops::exp(tape, wide_a, "A_log.exp"), "A");
   const Tensor wide = ops::cast(tape, step, Element::fp32, "a.fp32");
   const Tensor sum = ops::add(tape, wide, layer.step_bias, "a.with_bias");
   return ops::mul(tape, ops::silu(tape, sum, "a.softplus"), a, "g");

@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "estimate/one_gradient.h"
-
 namespace headroom::estimate::transformers {
 namespace {
 
@@ -17,12 +15,6 @@ constexpr std::uint64_t chunk_tokens = 64;
 // Chunks of the scan that are recorded one by one; of longer sequences several stand for one, which
 // takes the same memory but for what comes and goes within one.
 constexpr std::uint64_t chunks_max = 256;
-
-// Operations whose derivative makes one gradient, and which keep their result.
-Tensor exponential(Tape& tape, const Tensor& x, Name name) {
-  const Tensor y = tape.empty(name, x);
-  return tape.connect(y, {x}, {y}, one_gradient(name, x.meta()));
-}
 
 // sum(-1, keepdim=True): the gradient is expanded, a view.
 Tensor sum_last(Tape& tape, const Tensor& x, Name name) {
@@ -39,23 +31,6 @@ Tensor l2norm(Tape& tape, const Tensor& x, Name name) {
   const Tensor sum = sum_last(tape, ops::mul(tape, x, x, name + ".squared"), name + ".sum");
   return ops::mul(tape, x, ops::rsqrt(tape, ops::scale(tape, sum, name + ".eps"), name + ".rsqrt"),
                   name + ".normed");
-}
-
-// F.pad: a copy also where nothing is padded, and so is its derivative.
-Tensor pad(Tape& tape, const Tensor& x, const Shape& to, Name name) {
-  return tape.connect(tape.empty(name, {to, x.element}), {x}, {}, one_gradient(name, x.meta()));
-}
-
-// cumsum; its derivative turns the gradient around, sums, and turns it back.
-Tensor running_sum(Tape& tape, const Tensor& x, Name name) {
-  const Meta meta = x.meta();
-  return tape.connect(tape.empty(name, meta), {x}, {},
-                      [=](Tape& t, const Tensor&, const Node&) -> Tensors {
-                        Tensor turned = t.empty(name + ".turned", meta);
-                        const Tensor summed = t.empty(name + ".summed", meta);
-                        turned = {};
-                        return {t.empty(name + ".grad", meta)};
-                      });
 }
 
 // solve_triangular(a, b, upper=False, unitriangular=True), which keeps a and its result.
@@ -170,7 +145,7 @@ void pad_to_chunks(Tape& tape, Wide& in, std::uint64_t tokens) {
   const auto padded = [&](const Tensor& x, Name name) {
     Shape to = x.shape;
     to[2] = tokens;
-    return pad(tape, x, to, name);
+    return ops::pad(tape, x, to, name);
   };
   Tensor q = padded(in.q, "q.padded"), k = padded(in.k, "k.padded");
   in.v = padded(in.v, "v.padded");
@@ -201,7 +176,7 @@ Tensor rule_by_chunks(Run& run, const DeltaNet& shape, const DeltaInput& given, 
   in.decay = Tape::view(in.decay, {batch, heads, chunks, chunk_tokens});
   const Shape square = {batch, heads, chunks, chunk_tokens, chunk_tokens};
   const Tensor mask = tape.empty("upper_mask", {{chunk_tokens, chunk_tokens}, Element::uint8});
-  const Tensor sums = running_sum(tape, in.decay, "cum_decay");
+  const Tensor sums = ops::cumsum(tape, in.decay, "cum_decay");
   Tensor pairs = [&] {
     const Meta meta{square, Element::fp32};
     const Meta row = sums.meta();
@@ -214,7 +189,7 @@ Tensor rule_by_chunks(Run& run, const DeltaNet& shape, const DeltaInput& given, 
                         });
   }();
   pairs = ops::scale(tape, pairs, "pairwise_decay.masked");
-  pairs = exponential(tape, pairs, "pairwise_decay");
+  pairs = ops::exp(tape, pairs, "pairwise_decay");
   const auto against_keys = [&](const Tensor& x, Name name) {
     return ops::mul(tape,
                     ops::matmul(tape, run.autocast(x, name + ".input"),
@@ -225,7 +200,7 @@ Tensor rule_by_chunks(Run& run, const DeltaNet& shape, const DeltaInput& given, 
   Chunks parts;
   parts.within = against_keys(in.q, "intra_chunk_attn");
   const auto decayed = [&](const Tensor& x, const Tensor& by, Name name) {
-    return ops::mul(tape, x, column(exponential(tape, by, name + ".exp")), name);
+    return ops::mul(tape, x, column(ops::exp(tape, by, name + ".exp")), name);
   };
   const Tensor decayed_k = decayed(k_beta, sums, "decayed_k_beta");
   parts.new_values = solve(tape, system, v_beta, "new_values");
@@ -236,7 +211,7 @@ Tensor rule_by_chunks(Run& run, const DeltaNet& shape, const DeltaInput& given, 
   in.q = parts.q = decayed(in.q, sums, "q.decayed");
   const Tensor last = ops::part_of(tape, sums, {batch, heads, chunks, 1});
   in.k = parts.k = decayed(in.k, ops::subtract(tape, sums, last, "to_end"), "k.decayed");
-  parts.decay = exponential(tape, ops::part_of(tape, sums, {batch, heads, chunks}), "chunk_decay");
+  parts.decay = ops::exp(tape, ops::part_of(tape, sums, {batch, heads, chunks}), "chunk_decay");
   parts.chunks = chunks;
   Tensor out = scan(run, parts, state);
   const Shape rows = {batch, heads, chunks * chunk_tokens, shape.value_dim};

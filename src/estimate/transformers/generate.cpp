@@ -86,7 +86,7 @@ void Network::generate_tokens(std::uint64_t prompt, std::uint64_t generated) {
     Tensor logits = logits_of(run_, hidden, {*head_, offset_}, model_.head);
     // accelerate widens what a model gives under its autocast.
     const bool widened = run_.trains() && run_.autocasts();
-    if (run_.version < last_logits_only || model_.main().state_space || widened)
+    if (run_.version < last_logits_only || model_.head.widens || widened)
       logits = ops::cast(tape, logits, Element::fp32, "logits.fp32");
     run_.clear_autocast_cache();
     sample(std::move(logits));
@@ -102,7 +102,7 @@ void Network::generate_tokens(std::uint64_t prompt, std::uint64_t generated) {
 void Network::grow(std::vector<LayerCache>& cache, std::uint64_t tokens) {
   if (model_.main().state_space) return;  // A state is as large as it was.
   for (std::size_t i = 0; i < cache.size(); ++i) {
-    if (model_.main().mixer(i) != Mixer::attention) continue;
+    if (!contains(model_.main().mixer(i), Mixer::attention)) continue;
     const Scope scope(run_.tape, "layers", i);
     const std::uint64_t window = model_.main().window(i);
     const std::uint64_t kept = window == 0 ? tokens : std::min(window, tokens);

@@ -139,6 +139,14 @@ Tensor apply(Run& run, const Mlp& mlp, const Tensor& x, Tensor* inner) {
     return apply(run, *mlp.down, std::exchange(activated, Tensor{}));
   }
   Tensor product;
+  if (mlp.shape.scaled) {
+    {
+      const Tensor up = apply(run, *mlp.up, x);
+      const Tensor gate = ops::scale(tape, apply(run, *mlp.gate, x), "gate.scaled");
+      product = ops::mul(tape, up, activate(run, mlp.shape.activation, gate), "product");
+    }
+    return ops::scale(tape, apply(run, *mlp.down, product), "scaled");
+  }
   {
     const Tensor activated = activate(run, mlp.shape.activation, apply(run, *mlp.gate, x));
     product = ops::mul(tape, activated, apply(run, *mlp.up, x), "product");

@@ -168,7 +168,7 @@ Tensor Network::output_of(const Tensor& hidden) {
 // OPT's rows are as narrow as its embedding's; Mamba's are brought back to its weights' type.
 Tensor Network::head_input(const Tensor& hidden) {
   if (project_out_) return apply(run_, *project_out_, hidden);
-  if (!model_.main().state_space) return hidden;
+  if (!model_.head.widens) return hidden;
   return ops::cast(run_.tape, hidden, head_->stored.front().element, "hidden.narrow");
 }
 
@@ -218,7 +218,7 @@ Tensor Network::loss_of(const Tensor& hidden) {
   Tape& tape = run_.tape;
   if (model_.head.kind == Head::Kind::language) {
     return language_loss(run_, before_head(head_input(hidden)),
-                         {*head_, offset_, model_.main().state_space != nullptr}, model_.head);
+                         {*head_, offset_, model_.head.widens}, model_.head);
   }
   return ops::mean_all(tape, output_of(hidden), "loss");
 }
@@ -262,7 +262,7 @@ void Network::train_micro_batch() {
 
 Scores Network::score(std::uint64_t tokens, const Answers& answers) {
   const Tensor hidden = before_head(head_input(run_main(tokens, {})));
-  const bool widens = model_.main().state_space != nullptr;
+  const bool widens = model_.head.widens;
   return score_answers(run_, hidden, {*head_, offset_, widens}, model_.head, answers);
 }
 

@@ -57,6 +57,46 @@ TEST(LatentAttention, takes_flash_only_where_values_are_as_wide_as_keys) {
   EXPECT_EQ(tensors(recorded(job, even), "attention.dq_accum").size(), 2U);
 }
 
+Json granite(std::uint64_t chunk) {
+  Json config = read(R"({"model_type": "granitemoehybrid", "hidden_size": 64,
+      "intermediate_size": 128, "shared_intermediate_size": 96, "num_local_experts": 0,
+      "num_hidden_layers": 2, "num_attention_heads": 4, "layer_types": ["mamba", "attention"],
+      "mamba_n_heads": 8, "mamba_d_head": 16, "mamba_d_state": 24, "mamba_n_groups": 2,
+      "vocab_size": 100})");
+  config["mamba_chunk_size"] = chunk;
+  return config;
+}
+
+// A chunk's tokens are weighed against each other in fp32, for each head.
+TEST(Mamba2, weighs_the_tokens_of_each_chunk_in_fp32) {
+  const Job job = job_of(MethodKind::full);
+  for (const std::uint64_t chunk : {8U, 12U}) {
+    const std::uint64_t chunks = (sequence + chunk - 1) / chunk;
+    const auto decay = tensors(recorded(job, granite(chunk)), "mamba.L");
+    ASSERT_EQ(decay.size(), 1U);  // The second layer attends.
+    EXPECT_EQ(decay[0], (Meta{{batch, 8, chunks, chunk, chunk}, Element::fp32}));
+  }
+}
+
+TEST(Mamba2, caches_a_state_that_does_not_grow) {
+  const auto recording = recorded(job_of(MethodKind::inference), granite(8));
+  const auto states = tensors(recording, "recurrent_states");
+  ASSERT_EQ(states.size(), 1U);
+  EXPECT_EQ(states[0], (Meta{{batch, 8, 16, 24}, Element::fp32}));
+  const auto convolved = tensors(recording, "conv_states");
+  ASSERT_EQ(convolved.size(), 1U);
+  EXPECT_EQ(convolved[0], (Meta{{batch, 8 * 16 + 2 * 2 * 24, 4}, Element::bf16}));
+}
+
+TEST(Mamba2, has_an_adapter_on_its_matrices_by_all_linear_alone) {
+  Job job = job_of(MethodKind::lora);
+  job.method.rank = 4;
+  job.method.targets = {Target::q, Target::o};
+  EXPECT_TRUE(tensors(recorded(job, granite(8)), "in_proj.lora_A.weight").empty());
+  job.method.all_linear = true;
+  EXPECT_EQ(tensors(recorded(job, granite(8)), "in_proj.lora_A.weight").size(), 1U);
+}
+
 TEST(GroupedExperts, are_one_matrix_with_one_gradient) {
   const Recording recording = recorded(job_of(MethodKind::full), deepseek());
   const auto weights = tensors(recording, "experts.gate_up_proj");

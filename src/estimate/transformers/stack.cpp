@@ -4,65 +4,16 @@
 #include <algorithm>
 #include <utility>
 
-#include "estimate/one_gradient.h"
+#include "estimate/transformers/layer_targets.h"
 
 namespace headroom::estimate::transformers {
 namespace {
 
-// The projections of a layer that the job's targets name: a fused one if any of its parts is named.
-std::vector<Linear*> targets_in(Layer& layer, const std::vector<Target>& targets, bool all_linear) {
-  std::vector<Linear*> found;
-  const auto add = [&found](std::optional<Linear>& linear) {
-    if (linear && std::find(found.begin(), found.end(), &*linear) == found.end())
-      found.push_back(&*linear);
-  };
-  const auto of_attention = [&](AttentionLayer& attention, Target target) {
-    if (target == Target::o) return add(attention.o);
-    if (attention.qkv) return add(attention.qkv);
-    if (target == Target::q) add(attention.q_narrow);
-    add(target == Target::q ? attention.q : target == Target::k ? attention.k : attention.v);
-  };
-  const auto of_mlp = [&](Mlp& mlp, Target target) {
-    if (target == Target::down) return add(mlp.down);
-    if (mlp.gate_up) return add(mlp.gate_up);
-    add(target == Target::gate ? mlp.gate : mlp.up);
-  };
-  if (all_linear && layer.delta_net) {
-    DeltaNetLayer& mixer = *layer.delta_net;
-    for (auto* each : {&mixer.qkv, &mixer.gate, &mixer.beta, &mixer.step, &mixer.out}) add(*each);
-  }
-  if (layer.short_convolution) {
-    if (all_linear) add(layer.short_convolution->in);
-    // Its name, out_proj, is that of attention's last matrix as well.
-    if (std::find(targets.begin(), targets.end(), Target::o) != targets.end())
-      add(layer.short_convolution->out);
-  }
-  for (const Target target : targets) {
-    if (!is_in_layers(target)) continue;
-    if (layer.state_space) {
-      StateSpaceLayer& mixer = *layer.state_space;
-      if (target == Target::q) add(mixer.in);
-      if (target == Target::k) add(mixer.parts);
-      if (target == Target::o) add(mixer.out);
-      continue;
-    }
-    if (target <= Target::o) {
-      of_attention(layer.attention, target);
-      if (layer.cross) of_attention(*layer.cross, target);
-      continue;
-    }
-    if (layer.mlp) of_mlp(*layer.mlp, target);
-    if (!layer.experts) continue;
-    for (Mlp& expert : layer.experts->each) of_mlp(expert, target);
-    if (layer.experts->shared) of_mlp(*layer.experts->shared, target);
-  }
-  return found;
-}
-
 // In the order in which a layer uses them.
 std::vector<const std::string*> norm_names(const Stack& stack) {
   const ModuleNames& names = stack.names;
-  if (stack.placement == NormPlacement::parallel_one) return {&names.first_norm};
+  if (stack.placement == NormPlacement::parallel_one || stack.single_halves)
+    return {&names.first_norm};
   if (stack.placement == NormPlacement::around)
     return {&names.first_norm, &names.first_post_norm, &names.second_norm, &names.second_post_norm};
   if (stack.placement == NormPlacement::behind)
@@ -120,7 +71,7 @@ Layer StackModules::make_layer(std::uint64_t index) {
   }
   if (stack_.experts && stack_.experts->in_layer(index)) {
     layer.experts = make_experts(run_, stack_);
-  } else {
+  } else if (stack_.feeds_forward(index)) {
     const Scope mlp(run_.tape, mlp_name_);
     layer.mlp = make_mlp(run_, stack_, stack_.mlp);
   }
@@ -146,17 +97,33 @@ void StackModules::make_mixer(Layer& layer, std::uint64_t index) {
     case Mixer::short_convolution:
       layer.short_convolution = make_short_convolution(run_, stack_);
       return;
+    case Mixer::mamba2:
+      layer.mamba2 = make_mamba2(run_, stack_);
+      return;
+    case Mixer::attention_beside_mamba2: {
+      layer.attention = make_attention(run_, stack_, stack_.attention);
+      const Scope beside(run_.tape, "mamba");
+      layer.mamba2 = make_mamba2(run_, stack_);
+      return;
+    }
+    case Mixer::feed_forward:
+      return;
   }
 }
 
 Name StackModules::scope_of(std::uint64_t layer) const {
   switch (stack_.mixer(layer)) {
     case Mixer::attention:
+    case Mixer::attention_beside_mamba2:
+    case Mixer::feed_forward:
       break;
     case Mixer::delta_net:
       return "linear_attn";
     case Mixer::short_convolution:
       return "conv";
+    case Mixer::mamba2:
+      if (stack_.single_halves) break;
+      return "mamba";
   }
   return attention_name_;
 }
@@ -211,7 +178,7 @@ Tensor StackModules::forward(Tensor x, const Pass& pass) {
 Tensor StackModules::run_layer(std::uint64_t index, const Shared& shared, const Tensor& x,
                                const Pass& pass) {
   const Scope scope(run_.tape, "layers", index);
-  if (stack_.state_space) return run_state_space(index, x, pass);
+  if (stack_.state_space || stack_.single_halves) return run_single(index, shared, x, pass);
   const bool parallel = stack_.placement == NormPlacement::parallel_one ||
                         stack_.placement == NormPlacement::parallel_two;
   return parallel ? run_parallel(index, shared, x, pass) : run_serial(index, shared, x, pass);
@@ -237,16 +204,34 @@ AttentionInput StackModules::attention_input(std::uint64_t index, const Tensor& 
 // The first half of a layer, whatever it is.
 Tensor StackModules::mix(std::uint64_t index, const Shared& shared, const AttentionInput& input) {
   const Layer& layer = layers_[index];
-  if (!layer.delta_net && !layer.short_convolution) return attend(layer, shared, input);
+  if (stack_.mixer(index) == Mixer::attention) return attend(layer, shared, input);
   const Scope scope(run_.tape, scope_of(index));
   Tensor x = input.x;
-  if (shared.padding && x.shape[1] > 1) {  // Whole numbers, which do not widen the product.
-    const Meta meta = x.meta();
-    x = run_.tape.connect(run_.tape.empty("unpadded", meta), {x}, {*shared.padding},
-                          one_gradient("unpadded", meta));
-  }
+  const bool padded = shared.padding && x.shape[1] > 1;
+  if (padded) x = without_padding(run_, x, *shared.padding);
+  if (layer.mamba2)
+    return apply(run_, *layer.mamba2, x, padded ? shared.padding : std::nullopt, input.cache);
   return layer.delta_net ? apply(run_, *layer.delta_net, x, input.cache)
                          : apply(run_, *layer.short_convolution, x, input.cache);
+}
+
+// Falcon-H1: both halves of the sum keep their names to the layer's end.
+Tensor StackModules::mix_both(std::uint64_t index, const Shared& shared,
+                              const AttentionInput& input, std::vector<Tensor>& named) {
+  Tape& tape = run_.tape;
+  const bool padded = shared.padding && input.x.shape[1] > 1;
+  const auto scaled = [&](const Tensor& x, Name name) { return ops::scale(tape, x, name); };
+  {
+    const Scope scope(tape, "mamba");
+    const Tensor x = padded ? without_padding(run_, input.x, *shared.padding) : input.x;
+    named.push_back(scaled(
+        apply(run_, *layers_[index].mamba2, x, padded ? shared.padding : std::nullopt, input.cache),
+        "mamba.scaled"));
+  }
+  AttentionInput own = input;
+  own.x = scaled(input.x, "attention.input_scaled");
+  named.push_back(scaled(attend(layers_[index], shared, own), "attention.scaled"));
+  return ops::add(tape, named[0], named[1], "mixed");
 }
 
 Tensor StackModules::attend(const Layer& layer, const Shared& shared, const AttentionInput& input) {
@@ -296,10 +281,13 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
   };
   const double dropout = stack_.dropout.residual;
   Tensor weights;  // Of eager attention: a name of the layer's holds them until it ends.
+  std::vector<Tensor> named;
   const double attended = stack_.dropout.after_attention ? dropout : 0;
   Tensor hidden = half(x, attended, "attention_residual", [&](const Tensor& in) {
     AttentionInput input = attention_input(index, in, pass);
     input.weights = &weights;
+    if (stack_.mixer(index) == Mixer::attention_beside_mamba2)
+      return mix_both(index, shared, input, named);
     return mix(index, shared, input);
   });
   if (layer.cross) {
@@ -323,16 +311,25 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
 }
 
 // The residual is in fp32, and the layer's input in the weights' type, where the file says so.
-Tensor StackModules::run_state_space(std::uint64_t index, const Tensor& x, const Pass& pass) {
+Tensor StackModules::run_single(std::uint64_t index, const Shared& shared, const Tensor& x,
+                                const Pass& pass) {
   const Layer& layer = layers_[index];
   Tape& tape = run_.tape;
   const Tensor normed =
       apply(run_, layer.norms[0], ops::cast(tape, x, layer.norms[0].weight.element, "norm.input"));
-  const Tensor residual =
-      stack_.state_space->wide_residual ? ops::cast(tape, x, Element::fp32, "residual.fp32") : x;
-  LayerCache* cache = pass.cache == nullptr ? nullptr : &(*pass.cache)[index];
-  const Scope scope(tape, attention_name_);
-  return ops::add(tape, residual, apply(run_, *layer.state_space, normed, cache), "residual");
+  const bool wide = stack_.state_space ? stack_.state_space->wide_residual : stack_.wide_residual;
+  const Tensor residual = wide ? ops::cast(tape, x, Element::fp32, "residual.fp32") : x;
+  Tensor y;
+  if (stack_.state_space) {
+    const Scope scope(tape, attention_name_);
+    y = apply(run_, *layer.state_space, normed,
+              pass.cache == nullptr ? nullptr : &(*pass.cache)[index]);
+  } else if (stack_.feeds_forward(index)) {
+    y = feed_forward(layer, normed);
+  } else {
+    y = mix(index, shared, attention_input(index, normed, pass));
+  }
+  return ops::add(tape, residual, y, "residual");
 }
 
 Tensor StackModules::run_parallel(std::uint64_t index, const Shared& shared, const Tensor& x,

@@ -7,6 +7,7 @@
 
 #include "estimate/transformers/attention.h"
 #include "estimate/transformers/delta_net.h"
+#include "estimate/transformers/mamba2.h"
 #include "estimate/transformers/mlp.h"
 #include "estimate/transformers/short_convolution.h"
 #include "estimate/transformers/state_space.h"
@@ -21,6 +22,7 @@ struct Layer {
   std::optional<ExpertLayer> experts;
   std::optional<DeltaNetLayer> delta_net;  // In the place of attention, as the next one.
   std::optional<ShortConvolutionLayer> short_convolution;
+  std::optional<Mamba2Layer> mamba2;
   std::optional<StateSpaceLayer> state_space;  // In the place of all others but the norm.
   std::vector<Tensor> scales;  // [hidden], one for each half, where the stack has such.
 };
@@ -56,11 +58,13 @@ class StackModules {
   void make_mixer(Layer& layer, std::uint64_t index);
   Name scope_of(std::uint64_t layer) const;
   Tensor mix(std::uint64_t index, const Shared& shared, const AttentionInput& input);
+  Tensor mix_both(std::uint64_t index, const Shared& shared, const AttentionInput& input,
+                  std::vector<Tensor>& named);
   Tensor attend(const Layer& layer, const Shared& shared, const AttentionInput& input);
   Tensor scale_branch(const Layer& layer, std::size_t half, const Tensor& x);
   Tensor feed_forward(const Layer& layer, const Tensor& x, Tensor* inner = nullptr);
   Tensor run_serial(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
-  Tensor run_state_space(std::uint64_t index, const Tensor& x, const Pass& pass);
+  Tensor run_single(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
   Tensor run_parallel(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
   AttentionInput attention_input(std::uint64_t index, const Tensor& x, const Pass& pass) const;
 

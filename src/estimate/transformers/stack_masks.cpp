@@ -13,7 +13,7 @@ Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
   std::uint64_t keys = tokens;
   if (pass.cache != nullptr && !pass.cache->empty()) {
     std::uint64_t first = 0;  // The first layer that remembers every token.
-    while (first + 1 < stack_.layers && stack_.mixer(first) != Mixer::attention) ++first;
+    while (first + 1 < stack_.layers && !contains(stack_.mixer(first), Mixer::attention)) ++first;
     const Tensor& before = (*pass.cache)[first].keys;
     if (before.defined()) keys += before.shape[2];
   }
@@ -73,7 +73,7 @@ void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
   const AttentionShape& attention = stack_.attention;
   const bool capped = attention.soft_cap || attention.sinks;
   if (stack_.role == Stack::Role::vision) return;  // Every image is whole.
-  if (stack_.state_space) return;
+  if (!stack_.attends()) return;
   if (attention.multihead) shape[0] = 1;  // One for all samples, whether the kernel asks or not.
   const bool has_positions =
       shared.bias && !(attention.relative && run_.version >= narrow_t5_softmax);

@@ -9,8 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "estimate/one_gradient.h"
-
 namespace headroom::estimate::transformers {
 namespace {
 
@@ -29,11 +27,6 @@ std::vector<Tensor> split_last(const Tape& tape, const Tensor& x,
     parts.push_back(part);
   }
   return parts;
-}
-
-Tensor exponential(Tape& tape, const Tensor& x, Name name) {
-  const Tensor y = tape.empty(name, x);
-  return tape.connect(y, {x}, {y}, one_gradient(name, x.meta()));
 }
 
 // Of Falcon-Mamba: x over its root mean square, in fp32.
@@ -112,7 +105,7 @@ Tensor selective_scan(Run& run, const StateSpaceLayer& layer, const ScanInput& i
                         });
   };
   const Tensor decay =
-      exponential(tape, outer(in.a, spread(step, columns), "decay.exponent"), "decay");
+      ops::exp(tape, outer(in.a, spread(step, columns), "decay.exponent"), "decay");
   const Tensor wide_b = ops::cast(tape, in.b, Element::fp32, "b.fp32");
   const Tensor weight = outer(spread(step, columns), wide_b, "inflow.weight");
   const Tensor inflow = outer(
@@ -164,8 +157,7 @@ Tensor apply(Run& run, const StateSpaceLayer& layer, const Tensor& x, LayerCache
   const Tensor both = apply(run, *layer.in, x);
   ScanInput in;
   in.a = ops::scale(
-      tape,
-      exponential(tape, ops::cast(tape, layer.a_log, Element::fp32, "A_log.fp32"), "A_log.exp"),
+      tape, ops::exp(tape, ops::cast(tape, layer.a_log, Element::fp32, "A_log.fp32"), "A_log.exp"),
       "A");
   const std::vector<Tensor> halves = split_last(tape, both, {shape.inner, shape.inner});
   in.gate = Tape::view(halves[1], channels);
