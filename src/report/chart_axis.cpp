@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/chart_axis.h"
 
+#include <cmath>
 #include <initializer_list>
 
 namespace headroom::report {
@@ -35,6 +36,15 @@ std::uint64_t tick_step(std::uint64_t most) {
       if (most / (scale * factor) < 6) return scale * factor;
     }
   }
+}
+
+double number_step(double span) {
+  constexpr double most_lines = 5;
+  const double unit = std::pow(10.0, std::floor(std::log10(span / most_lines)));
+  for (const double factor : {1.0, 2.0, 5.0}) {
+    if (span / (unit * factor) <= most_lines) return unit * factor;
+  }
+  return unit * 10;
 }
 
 std::uint64_t event_step(std::uint64_t most) {

@@ -20,6 +20,9 @@ double bold_label_width(std::string_view label);
 
 // A round number of bytes that leaves at most five lines above zero.
 std::uint64_t tick_step(std::uint64_t most);
+// The same for other numbers: 1, 2 or 5 times a power of ten that divides `span` into five at most.
+// Requires: 0 < span < 10³⁰⁰.
+double number_step(double span);
 // The same for events: 1, 2 or 5 times a power of ten.
 std::uint64_t event_step(std::uint64_t most);
 

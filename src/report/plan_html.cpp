@@ -66,12 +66,7 @@ class Page {
   std::string name() const { return plan_.job.model.name ? *plan_.job.model.name : model_.family; }
 
   void add_head() {
-    add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-        "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
-        "<meta name=\"generator\" content=\"headroom {}\"/>\n"
-        "<title>{}: {}</title>\n<style>\n{}</style>\n</head>\n<body>\n",
-        program_version(), escape_html(name()), human(plan_.device_bytes), plan_page_css);
+    html_ += page_head(fmt::format("{}: {}", name(), human(plan_.device_bytes)), {plan_page_css});
   }
 
   void add_verdict() {
@@ -140,10 +135,7 @@ class Page {
   }
 
   static std::string key_of(std::string_view component) {
-    return fmt::format(
-        "<span class=\"key\" aria-hidden=\"true\"><svg viewBox=\"0 0 1 1\"><rect "
-        "class=\"component-{}\" width=\"1\" height=\"1\"/></svg></span>",
-        component);
+    return colour_key(fmt::format("component-{}", component));
   }
 
   // The legend as well: each row with its colour, and a cell that follows the pointer.

@@ -55,14 +55,7 @@ class Page {
 
   std::string name() const { return trace_.name.substr(trace_.name.rfind('/') + 1); }
 
-  void add_head() {
-    add("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n"
-        "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>\n"
-        "<meta name=\"color-scheme\" content=\"light dark\"/>\n"
-        "<meta name=\"generator\" content=\"headroom {}\"/>\n"
-        "<title>Replay of {}</title>\n<style>\n{}\n{}</style>\n</head>\n<body>\n",
-        program_version(), escape_html(name()), plan_page_css, replay_page_css);
-  }
+  void add_head() { html_ += page_head("Replay of " + name(), {plan_page_css, replay_page_css}); }
 
   void add_verdict() {
     const auto fails = [](const auto& picture) { return !picture.row.result.completed; };
@@ -138,9 +131,8 @@ class Page {
   void add_legend() {
     html_ += "<h2>Colours</h2>\n<p>";
     for (const allocator::Component component : allocator::all_components)
-      add("<span class=\"named\"><span class=\"key\" aria-hidden=\"true\"><svg viewBox=\"0 0 1 1\">"
-          "<rect class=\"component-{0}\" width=\"1\" height=\"1\"/></svg></span>{0}</span>\n",
-          to_string(component));
+      add("<span class=\"named\">{}{}</span>\n",
+          colour_key(fmt::format("component-{}", to_string(component))), to_string(component));
     add("</p>\n<footer>headroom {}</footer>\n", program_version());
   }
 
