@@ -7,94 +7,22 @@
 Skipped with the reason where chromium and chromedriver are not installed (Debian: chromium-driver).
 """
 import json
-import os
 import pathlib
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
-import urllib.error
-import urllib.request
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+import browser  # noqa: E402
 
 PROGRAMS = pathlib.Path(sys.argv.pop(1)).resolve()
 MACHINES = pathlib.Path(__file__).resolve().parent.parent / "machines"
-# A row of text and all that is drawn behind it, as the browser computes it: its contrast by WCAG 2.1, 1.4.3.
-LEAST_CONTRAST = """
-const channel = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
-const light = c => .2126 * channel(c[0]) + .7152 * channel(c[1]) + .0722 * channel(c[2]);
-const parse = text => text.match(/[\\d.]+/g).map(Number);
-let least = [99, ''];
-for (const node of document.querySelectorAll('body *')) {
-  const own = [...node.childNodes].some(child => child.nodeType === 3 && child.textContent.trim());
-  if (!own || !node.offsetParent || ['SCRIPT', 'STYLE', 'NOSCRIPT'].includes(node.tagName)) continue;
-  let behind = node, colour;
-  do { colour = parse(getComputedStyle(behind).backgroundColor); behind = behind.parentElement; } while (behind && colour[3] === 0);
-  const one = light(parse(getComputedStyle(node).color)), other = light(colour);
-  const contrast = (Math.max(one, other) + .05) / (Math.min(one, other) + .05);
-  if (contrast < least[0]) least = [contrast, node.textContent.slice(0, 40)];
-}
-return least;
-"""
 
 
-class Browser:
-    """Chromium by the WebDriver protocol (w3.org/TR/webdriver)."""
-
-    def __init__(self):
-        self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
-        environment = {**os.environ, "HOME": self.profile.name}
-        self.driver = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
-                                       env=environment)
-        for line in self.driver.stdout:
-            if found := re.search(r"successfully on port (\d+)", line):
-                break
-        self.base = f"http://127.0.0.1:{found[1]}/session"
-        arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", f"--user-data-dir={self.profile.name}/profile"]
-        options = {"args": arguments, "binary": shutil.which("chromium")}
-        answer = self.ask("POST", "", {"capabilities": {"alwaysMatch": {
-            "browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}}})
-        self.base += "/" + answer["sessionId"]
-
-    def ask(self, method, path, body=None):
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(self.base + path, data, {"Content-Type": "application/json"}, method=method)
-        with urllib.request.urlopen(request, timeout=120) as answer:
-            return json.load(answer)["value"]
-
-    def open(self, address):
-        self.ask("POST", "/url", {"url": address})
-
-    def run(self, script):
-        return self.ask("POST", "/execute/sync", {"script": script, "args": []})
-
-    def text(self):
-        return self.run("return document.body.innerText")
-
-    def wait_for(self, script, seconds=20):
-        end = time.monotonic() + seconds
-        while not self.run("return " + script):
-            if time.monotonic() > end:
-                raise AssertionError(f"not in {seconds} s: {script}\n{self.text()}")
-            time.sleep(0.1)
-
-    def command(self, name, **parameters):
-        self.ask("POST", "/goog/cdp/execute", {"cmd": name, "params": parameters})
-
-    def close(self):
-        try:
-            self.ask("DELETE", "")
-        except (urllib.error.URLError, OSError):
-            pass
-        self.driver.terminate()
-        self.driver.wait(timeout=20)
-        self.driver.stdout.close()
-        self.profile.cleanup()
-
-
-@unittest.skipUnless(shutil.which("chromedriver") and shutil.which("chromium"), "no chromium and chromedriver here")
+@unittest.skipUnless(browser.is_here(), "no chromium and chromedriver here")
 class Page(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -106,7 +34,7 @@ class Page(unittest.TestCase):
                                        cls.machine], stderr=subprocess.PIPE, text=True)
         cls.addClassCleanup(cls.end_server)
         cls.address = re.search(r"http://[^ ]*/", cls.server.stderr.readline())[0]
-        cls.browser = Browser()
+        cls.browser = browser.Browser()
         cls.addClassCleanup(cls.browser.close)
 
     @classmethod
@@ -163,7 +91,7 @@ class Page(unittest.TestCase):
     def test_contrast_in_light_and_dark(self):
         for scheme in ("light", "dark"):
             self.browser.command("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
-            contrast, text = self.browser.run(LEAST_CONTRAST)
+            contrast, text = self.browser.run(browser.LEAST_CONTRAST)
             self.assertGreaterEqual(contrast, 4.5, f"{scheme}: {text}")
 
     def test_by_the_keyboard_and_for_a_screen_reader(self):
