@@ -6,15 +6,17 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
 #include "base/document.h"
-#include "base/text.h"
 #include "machine/os_error.h"
 #include "machine/user_files.h"
 #include "report/out_of_memory_json.h"
 #include "report/plan_json.h"
+#include "trainer/atomic_file.h"
 
 namespace headroom::trainer {
 namespace {
@@ -23,20 +25,34 @@ Error not_written(const std::string& path) {
   return machine::os_error(errno, "writing " + path);
 }
 
-// The lines of steps up to `last`.
-Result<std::string> kept_lines(const std::string& path, std::uint64_t last) {
-  auto text = machine::read_file(path);
-  if (!text && text.error().code == Errc::not_found) return std::string();
-  if (!text) return text;
-  std::string kept;
-  for (const std::string_view line : split_lines(*text)) {
-    const auto json = parse_json(line);
-    const bool counts = json && json->is_object() && json->contains("step") &&
-                        (*json)["step"].is_number_unsigned() &&
-                        (*json)["step"].get<std::uint64_t>() <= last;
-    if (counts) kept.append(line).append("\n");
+bool is_kept(std::string_view line, std::uint64_t last) {
+  const auto json = parse_json(line);
+  return json && json->is_object() && json->contains("step") &&
+         (*json)["step"].is_number_unsigned() && (*json)["step"].get<std::uint64_t>() <= last;
+}
+
+// Writes the file anew with the lines of steps up to `last`, one by one: a long run's do not fit in
+// what a job may take. Returns how many bytes they have.
+Result<std::uint64_t> keep_lines(const std::string& path, std::uint64_t last) {
+  HEADROOM_TRY(AtomicFile kept, AtomicFile::create(path));
+  std::ifstream file(path, std::ios::binary);
+  std::uint64_t bytes = 0;
+  std::string block;
+  const auto write_block = [&] {
+    bytes += block.size();
+    const Status written = kept.write(block.data(), block.size());
+    block.clear();
+    return written;
+  };
+  constexpr std::size_t block_bytes = std::size_t{1} << 20U;
+  for (std::string line; std::getline(file, line);) {
+    if (is_kept(line, last)) block.append(line).append("\n");
+    if (block.size() >= block_bytes) HEADROOM_CHECK(write_block());
   }
-  return kept;
+  if (file.bad()) return machine::os_error(errno, "reading " + path);
+  HEADROOM_CHECK(write_block());
+  HEADROOM_CHECK(kept.commit());
+  return bytes;
 }
 
 Json to_json(const OutOfMemoryEvent& event) {
@@ -106,14 +122,16 @@ Json to_json(const EvaluationMetrics& metrics) {
 }
 
 Result<MetricsFile> MetricsFile::open(const std::string& path, std::uint64_t resumed_at) {
-  std::string kept;
-  if (resumed_at > 0) {
-    HEADROOM_TRY(kept, kept_lines(path, resumed_at));
+  std::uint64_t bytes = 0;
+  std::error_code unreadable;
+  if (resumed_at > 0 && std::filesystem::is_regular_file(path, unreadable)) {
+    HEADROOM_TRY(bytes, keep_lines(path, resumed_at));
+  } else {
+    HEADROOM_CHECK(machine::write_file_atomic(path, ""));
   }
-  HEADROOM_CHECK(machine::write_file_atomic(path, kept));
   machine::Descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (file.get() < 0) return not_written(path);
-  return MetricsFile(path, std::move(file), kept.size());
+  return MetricsFile(path, std::move(file), bytes);
 }
 
 Status MetricsFile::add(const StepMetrics& metrics) {
