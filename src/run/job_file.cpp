@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/document.h"
+#include "base/document_reader.h"
 #include "estimate/automatic.h"
 #include "knowledge/models.h"
 #include "machine/standard_input.h"
@@ -141,6 +142,21 @@ Result<Done> refuse_other_program(const JobFile& file) {
                "headroom plan " + file.path};
 }
 
+// output.tensorboard, which parse_job has no word for and which is taken out of the job.
+Result<bool> take_events(JobFile& file) {
+  bool wanted = false;
+  DocumentReader reader(file.document, {.root = "the job"});
+  TableReader output = reader.root().optional_table("output");
+  output.read("tensorboard", wanted);
+  if (wanted && file.engine() != "headroom")
+    output.fail("tensorboard", Errc::unsupported,
+                "expected false but for headroom's own trainer, found true",
+                "ask the program that trains for it, or write [engine] kind = \"headroom\"");
+  HEADROOM_CHECK(reader.finish());
+  if (output.has("tensorboard")) file.document.value["output"].erase("tensorboard");
+  return wanted;
+}
+
 }  // namespace
 
 std::string JobFile::engine() const {
@@ -187,6 +203,8 @@ Result<LoadedJob> load_job(JobFile file, const JobFlags& flags) {
   Document& document = file.document;
   apply(flags, document);
   HEADROOM_CHECK(refuse_other_program(file));
+  const auto tensorboard = take_events(file);
+  if (!tensorboard) return place_error(tensorboard.error(), flags, file.name);
   estimate::Automatic automatic;
   if (file.engine() == "headroom") automatic = estimate::take_automatic(document.value);
   auto job = estimate::parse_job(document);
@@ -200,6 +218,7 @@ Result<LoadedJob> load_job(JobFile file, const JobFlags& flags) {
   if (const std::string note = default_note(flags, *job); file.path.empty() && !note.empty())
     notes.push_back(note);
   LoadedJob made{*std::move(job), std::move(loaded->model), std::move(loaded->config), folder};
+  made.tensorboard = *tensorboard;
   if (!automatic.any()) return made;
   HEADROOM_TRY(const estimate::Device device, estimate::find_device(made.job));
   auto choice = estimate::choose_settings(document, automatic, made.model, device);

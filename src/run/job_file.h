@@ -42,6 +42,9 @@ struct LoadedJob {
   // open, and the plan chooses them likewise.
   Json automatic = {};
   std::string chosen = {};  // The same in a line.
+  // output.tensorboard: whether headroom's own trainer writes events for TensorBoard. It changes
+  // nothing that is planned.
+  bool tensorboard = false;
 };
 
 // `path` is a file, or "-" for standard input; empty where `flags` are all of the job. model.config

@@ -45,7 +45,8 @@ RunLength length_of(const TrainRequest& request, const data::Split& samples) {
   return {.steps = steps,
           .evaluations = samples.evaluation.empty() ? 0 : evaluations,
           .report_bytes = to_json_text(request.predicted, 2).size(),
-          .recorded = request.memory == MemorySource::headroom};
+          .recorded = request.memory == MemorySource::headroom,
+          .has_events = request.tensorboard};
 }
 
 // The folder is the first rank's. That it has it, and that all read the same data, is known to

@@ -10,8 +10,8 @@ namespace {
 
 // As training.cpp, output_lock.cpp and save_model.cpp write them.
 std::vector<std::string> result_names(bool is_adapter) {
-  std::vector<std::string> names = {"report.json", "metrics.jsonl", "allocator.flight",
-                                    ".headroom.lock"};
+  std::vector<std::string> names = {"report.json", "report.html", "metrics.jsonl",
+                                    "allocator.flight", ".headroom.lock"};
   for (const std::string folder : {"", "best/"}) {
     names.push_back(folder + (is_adapter ? "adapter_model.safetensors" : "model.safetensors"));
     names.push_back(folder + (is_adapter ? "adapter_config.json" : "config.json"));

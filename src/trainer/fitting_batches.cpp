@@ -35,9 +35,9 @@ bool FittingBatches::shrink(std::span<const Indices> batches, std::uint64_t step
   for (const Indices& batch : batches) largest = std::max(largest, batch.size());
   const std::uint64_t tried = std::min<std::uint64_t>(at_once_, largest);
   if (tried <= 1) return false;
-  if (memory_.failure()) events_.push_back({step, *memory_.failure()});
-  memory_.forgive();
   at_once_ = (tried + 1) / 2;
+  if (memory_.failure()) events_.push_back({step, *memory_.failure(), at_once_});
+  memory_.forgive();
   observer_.on_note(fmt::format(
       "step {}: out of memory with {} samples at once; it is done again, and all after it, with "
       "{}: the batch of a step stays as it is",

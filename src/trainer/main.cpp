@@ -188,6 +188,7 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
   request.predicted = report::to_json(plan);
   request.automatic = loaded.automatic;
   request.chosen = loaded.chosen;
+  request.tensorboard = loaded.tensorboard;
   request.trace_path = arguments.trace;
   request.base_folder = arguments.base;
   request.allowed_changes = arguments.allowed_changes;

@@ -58,6 +58,7 @@ Result<std::uint64_t> keep_lines(const std::string& path, std::uint64_t last) {
 Json to_json(const OutOfMemoryEvent& event) {
   Json json = report::to_json(event.problem);
   json["step"] = event.step;
+  if (event.done_again_with) json["done_again_with"] = *event.done_again_with;
   return json;
 }
 

@@ -70,6 +70,8 @@ class MetricsFile {
 struct OutOfMemoryEvent {
   std::uint64_t step = 0;  // That could not be finished.
   allocator::OutOfMemory problem;
+  // With how many samples at once the step was done again; nothing: it ended the run.
+  std::optional<std::uint64_t> done_again_with = {};
 };
 
 // Steps whose time was taken, all but the first of this process.

@@ -10,6 +10,8 @@
 #include "trainer/atomic_file.h"
 #include "trainer/checkpoint.h"
 #include "trainer/device_memory.h"
+#include "trainer/event_file.h"
+#include "trainer/run_page.h"
 
 namespace headroom::trainer {
 namespace {
@@ -92,6 +94,7 @@ Result<OutputLock> open_output(const std::string& folder, bool resume) {
   HEADROOM_CHECK(check_contents(folder, resume));
   for (const char* file : weight_files) remove_parts(folder + "/" + file);
   remove_parts(checkpoint_path(folder));
+  remove_parts(folder + "/metrics.jsonl");
   return lock;
 }
 
@@ -107,8 +110,10 @@ OutputSize output_size(const Settings& own, const RunLength& length) {
   size.checkpoint = in_blocks(trained + fixed.optimizer + 3 * headers + small_file_bytes);
   size.recording = length.recorded ? in_blocks(recording_bytes()) : 0;
   size.best = length.evaluations > 0 ? size.result : 0;
-  size.metrics = in_blocks(line_bytes * (length.steps + length.evaluations));
-  size.report = in_blocks(length.report_bytes + small_file_bytes);
+  const std::uint64_t lines = length.steps + length.evaluations;
+  size.metrics = in_blocks(line_bytes * lines);
+  if (length.has_events) size.metrics += in_blocks(event_bytes * lines + small_file_bytes);
+  size.report = in_blocks(length.report_bytes + small_file_bytes) + page_bytes;
   return size;
 }
 

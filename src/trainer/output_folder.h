@@ -31,19 +31,21 @@ struct OutputSize {
   std::uint64_t best = 0;    // The same of the best evaluation; 0: there is none.
   std::uint64_t checkpoint = 0;
   std::uint64_t recording = 0;  // allocator.flight
-  std::uint64_t metrics = 0;
-  std::uint64_t report = 0;
+  std::uint64_t metrics = 0;    // With the events for TensorBoard, if there are any.
+  std::uint64_t report = 0;     // As JSON and as a page.
   std::uint64_t total() const {
     return result + 2 * best + 2 * checkpoint + recording + metrics + report;
   }
 };
 // `steps`: of the whole run. `evaluations`: at most so many. `report_bytes`: of the plan that the
-// report repeats. `recorded`: whether there is a flight recording.
+// report repeats. `recorded`: whether there is a flight recording. `has_events`: whether there are
+// events for TensorBoard.
 struct RunLength {
   std::uint64_t steps = 0;
   std::uint64_t evaluations = 0;
   std::uint64_t report_bytes = 0;
   bool recorded = true;
+  bool has_events = false;
 };
 OutputSize output_size(const Settings& settings, const RunLength& length);
 

@@ -189,7 +189,7 @@ TEST(OutputFolder, a_run_writes_no_more_than_was_asked_for_before_it_began) {
                   written(lora ? "adapter_config.json" : "config.json"),
               size.result);
     EXPECT_LE(written("metrics.jsonl"), size.metrics);
-    EXPECT_LE(written("report.json"), size.report);
+    EXPECT_LE(written("report.json") + written("report.html"), size.report);
     EXPECT_LE(written("allocator.flight"), size.recording);
     EXPECT_LT(size.total(), 3 * (written("checkpoint/state.safetensors") << 1U) + (4U << 20U));
   }

@@ -11,9 +11,12 @@
 
 #include "base/document_fwd.h"
 #include "base/result.h"
+#include "report/thinned_curve.h"
 #include "trainer/best_model.h"
 #include "trainer/checkpoint.h"
+#include "trainer/event_file.h"
 #include "trainer/metrics.h"
+#include "trainer/observer.h"
 #include "trainer/output_lock.h"
 
 namespace headroom::trainer {
@@ -34,6 +37,10 @@ class RunOutput {
   const BestModel& best() const { return best_; }
   bool writes() const { return lock_.has_value(); }
 
+  // From open_metrics() on, events for TensorBoard are written as well, if this rank writes; what
+  // of them cannot be is told to `observer`, which outlives this.
+  void write_events(Observer& observer) { events_observer_ = &observer; }
+
   // metrics.jsonl, with the lines up to this step.
   Status open_metrics(std::uint64_t steps);
   // Takes the folder's lock, which the rank that wrote has left, and goes on after this step.
@@ -50,9 +57,15 @@ class RunOutput {
   const std::optional<std::uint64_t>& saved_at() const { return saved_at_; }
   void found_checkpoint(std::uint64_t steps) { saved_at_ = steps; }
   double seconds_since_checkpoint() const;
+  // Those that this process saved.
+  const report::StepMarks& checkpoints() const { return checkpoints_; }
 
  private:
   using Clock = std::chrono::steady_clock;
+
+  void open_events(std::uint64_t steps);
+  template <class Metrics>
+  void add_event(const Metrics& line);
 
   TensorWriter writer() const { return {ranks_, writes()}; }
 
@@ -63,10 +76,13 @@ class RunOutput {
   BestModel best_;
   std::optional<OutputLock> lock_;
   std::optional<MetricsFile> metrics_;
+  Observer* events_observer_ = nullptr;  // Null: nobody asked for events.
+  std::optional<EventFile> events_;
   std::optional<StepMetrics> last_step_;
   std::optional<EvaluationMetrics> last_evaluation_;
   std::optional<std::uint64_t> saved_at_;
   Clock::time_point saved_time_ = Clock::now();
+  report::StepMarks checkpoints_;
 };
 
 }  // namespace headroom::trainer

@@ -21,6 +21,7 @@
 #include "trainer/resume_notes.h"
 #include "trainer/run_errors.h"
 #include "trainer/run_output.h"
+#include "trainer/run_page.h"
 #include "trainer/run_records.h"
 #include "trainer/save_model.h"
 #include "trainer/step_timer.h"
@@ -56,6 +57,7 @@ class Run {
 
   // Model, weights and, if asked for, the state of the run before.
   Status prepare() {
+    if (request_.tensorboard) output_.write_events(observer_);
     model_ = std::make_unique<Model>(settings_.config, settings_.model);
     optimizer_ = make_optimizer(model_->trainable(), settings_.optimizer);
     HEADROOM_CHECK(fill_weights());
@@ -117,7 +119,7 @@ class Run {
   }
 
   const Status& rescued() const { return rescued_; }
-  bool writes() const { return output_.writes(); }
+  const RunOutput& output() const { return output_; }
   bool is_known_to_all() const { return known_to_all_; }
 
   Json report() {
@@ -384,10 +386,11 @@ Result<TrainOutcome> train(const TrainRequest& request, Observer& observer) {
     outcome.status = run.explain(std::move(outcome.status).error());
   }
   outcome.report = run.report();
-  outcome.leads = run.writes();
+  outcome.leads = run.output().writes();
   outcome.is_known_to_all = run.is_known_to_all();
   if (!outcome.leads) return outcome;
   outcome.records = write_records(request.output, outcome.report, memory);
+  write_page(request, outcome, run.output(), observer);
   if (outcome.out_of_memory && outcome.records) outcome.records = run.rescued();
   if (outcome.status && !outcome.records)
     outcome.records = unrecorded(std::move(outcome.records).error(), request.output);

@@ -22,6 +22,7 @@ struct TrainRequest {
   std::string trace_path;  // Where to record allocations; empty: nowhere.
   MemorySource memory = MemorySource::headroom;
   bool resume = false;
+  bool tensorboard = false;  // Whether to write events for TensorBoard as well.
   std::vector<std::string> allowed_changes = {};  // On resuming: of changeable_settings().
   Json predicted;                                 // The plan's answer for the report, or null.
   Json base_model;       // For adapter_config.json: the base model's folder or name, or null.

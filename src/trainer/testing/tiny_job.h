@@ -53,6 +53,7 @@ class TinyJob {
     TrainRequest request;
     HEADROOM_TRY(request.settings, make_settings(loaded));
     request.output = folder.file("out");
+    request.tensorboard = loaded.tensorboard;
     request.predicted = report::to_json(plan);
     return request;
   }
