@@ -19,6 +19,12 @@ struct NamedDevices {
   std::string card;
 };
 
+// What llama.cpp lists behind a name: "AMD Radeon Graphics, gfx906:sramecc+:xnack- (0x906), …".
+std::string with_target(const Observation& line, std::string_view name) {
+  const std::size_t at = line.text.find(name);
+  return at == std::string::npos ? std::string(name) : line.text.substr(at);
+}
+
 // One line may name both, as a list.
 void take(const Observation& line, bool is_first, std::string_view name,
           const knowledge::GpuTables& tables, NamedDevices& devices) {
@@ -27,14 +33,15 @@ void take(const Observation& line, bool is_first, std::string_view name,
   if (integrated && is_first && devices.integrated == nullptr) devices.integrated = &line;
   if (integrated || is_first || devices.discrete != nullptr) return;
   devices.discrete = &line;
-  devices.card = trim(name);
+  devices.card = trim(name.substr(0, name.find(',')));
 }
 
 NamedDevices named_devices(const LogSubject& subject) {
   NamedDevices devices;
   for (const Observation* line : subject.log.of("device-named")) {
     const bool is_first = line->value("index") == "0";
-    take(*line, is_first, line->value("named"), subject.tables, devices);
+    const std::string named = with_target(*line, line->value("named"));
+    if (!line->value("named").empty()) take(*line, is_first, named, subject.tables, devices);
     take(*line, true, line->value("first"), subject.tables, devices);
     take(*line, false, line->value("second"), subject.tables, devices);
   }

@@ -120,7 +120,13 @@ bool is_in_use(const LogSubject& subject, const SceneGpu& integrated,
 bool names_integrated(std::string_view listed, const knowledge::GpuTables& tables) {
   static const RE2 plain(
       R"(^AMD Radeon(?:\(TM\)|™)? (?:Graphics|Vega \d+ Graphics|\d{3}M(?: Graphics)?)\b)");
+  static const RE2 with_target(R"(\b(gfx[0-9a-f]{3,4})\b)");
   const std::string name(trim(listed));
+  std::string gfx;
+  if (RE2::PartialMatch(name, with_target, &gfx)) {
+    const knowledge::Target* target = tables.target(gfx);
+    if (target != nullptr && target->kind == knowledge::Kind::discrete) return false;
+  }
   if (RE2::PartialMatch(name, plain)) return true;
   const auto known = gpus_of_text(name, tables);
   return known.size() == 1 && known.front().integrated.value_or(false);

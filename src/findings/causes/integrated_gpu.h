@@ -32,7 +32,9 @@ bool fails_without_it(const LogSubject& subject, const ListedDevices& devices,
 // Whether the program uses the integrated GPU.
 bool is_in_use(const LogSubject& subject, const SceneGpu& integrated, const ListedDevices& devices);
 
-// Whether a device's name, as programs list it, is that of an integrated GPU.
+// Whether a device's name, as programs list it, is that of an integrated GPU. AMD's driver calls
+// cards that it has no name for "AMD Radeon Graphics" as well; a target that is listed with it
+// ("gfx906") tells them apart.
 bool names_integrated(std::string_view listed, const knowledge::GpuTables& tables);
 
 // Adds to `pick` how to hide the integrated GPU from the job.
