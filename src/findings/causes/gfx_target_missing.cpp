@@ -116,9 +116,14 @@ void advise(const LogSubject& subject, const NoCode& code, Hypothesis& missing) 
 
 // Whether it is said to have been built for the target, and so is no wheel that leaves it out.
 bool is_built_for(const LogSubject& subject, const std::string& gfx) {
+  static const RE2 target(R"(\b(gfx[0-9a-f]{3,4})\b)");
   for (const char* id : {"compiled-for", "targets-set"}) {
     for (const logs::Observation* one : subject.log.of(id)) {
-      if (one->text.find(gfx) != std::string::npos) return true;
+      re2::StringPiece rest(one->text);
+      std::string named;
+      while (RE2::FindAndConsume(&rest, target, &named)) {
+        if (named == gfx) return true;
+      }
     }
   }
   return false;
