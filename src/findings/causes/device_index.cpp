@@ -175,6 +175,19 @@ std::optional<Hypothesis> find_counted_beyond(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// Whether the call that failed only counts the devices, which takes no index. A terminal may have
+// broken PyTorch's long warning into lines.
+bool is_of_counting(const logs::Observations& log, const Observation& bad) {
+  if (bad.text.find("hipGetDeviceCount") != std::string::npos) return true;
+  constexpr std::uint64_t lines_of_a_warning = 3;
+  for (const Observation* one : log.of("no-gpu-seen")) {
+    const bool near =
+        one->log == bad.log && one->line < bad.line && bad.line - one->line <= lines_of_a_warning;
+    if (near && one->text.find("hipGetDeviceCount") != std::string::npos) return true;
+  }
+  return false;
+}
+
 struct Count {
   std::uint64_t number = 0;
   const Observation* line = nullptr;
@@ -271,7 +284,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   index.confidence = arithmetic ? 0.95 : bad == nullptr ? 0.8 : 0.82;
   if (bad != nullptr && bad->text.find("hipErrorInvalidDevice") != std::string::npos) {
     // ROCm before 5.6 says so as well where it finds no device at all (ROCm/ROCm#2288).
-    const bool counting = bad->text.find("hipGetDeviceCount") != std::string::npos;
+    const bool counting = is_of_counting(subject.log, *bad);
     index.confidence = std::min(index.confidence, counting ? 0.3 : 0.5);
   }
   // Every machine with a GPU has a first one. Where that is refused, none is seen.

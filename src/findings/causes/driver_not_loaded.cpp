@@ -179,10 +179,14 @@ bool unbound(const LogSubject& subject, Hypothesis& driver) {
   const Observation* gpu = unbound_gpu(subject.log);
   if (gpu == nullptr) return false;
   driver.confidence = gpu_not_seen(subject) != nullptr ? 0.8 : 0.65;
-  driver.title = "amdgpu is available, but does not drive the GPU";
+  const bool is_lspci = gpu->id() == "lspci-gpu";
+  driver.title = is_lspci ? "amdgpu is available, but does not drive the GPU"
+                          : "No driver has the GPU: amdgpu is not loaded, or does not drive it";
   driver.reasons.emplace_back(
-      "lspci lists amdgpu as a module for it, but no driver in use. The module is not loaded, does "
-      "not know the chip, or gave up while starting.");
+      is_lspci ? "lspci lists amdgpu as a module for it, but no driver in use. The module is not "
+                 "loaded, does not know the chip, or gave up while starting."
+               : "The GPU is on the bus without a driver. The module is not loaded, does not know "
+                 "the chip, or gave up while starting.");
   driver.evidence.push_back(show(subject, *gpu, "no driver has it"));
   driver.fix = {command("sudo modprobe amdgpu"),
                 look("sudo dmesg | grep -iE 'amdgpu|kfd|secure boot|lockdown'",

@@ -182,5 +182,19 @@ TEST(Atomics, a_card_that_kfd_takes_without_them_fails_where_kernels_call_the_ho
   EXPECT_GE(with_the_kernel.cause.confidence, 0.85);
 }
 
+TEST(Unbound, lshw_says_that_nothing_has_the_card) {
+  const auto log = [](std::string_view maker) {
+    return "False\n  *-display UNCLAIMED\n       description: VGA compatible controller\n"
+           "       product: Navi 32\n       vendor: " +
+           std::string(maker) + "\n       configuration: latency=0\n" +
+           "RuntimeError: No HIP GPUs are available\n";
+  };
+  const auto found = diagnose(log("Advanced Micro Devices, Inc. [AMD/ATI]"));
+  EXPECT_EQ(found.cause.id, "driver-not-loaded");
+  EXPECT_THAT(found.cause.evidence.front().text, HasSubstr("UNCLAIMED"));
+  EXPECT_NE(diagnose(log("ASPEED Technology, Inc."), R"({"vendor": "AMD"})").cause.id,
+            "driver-not-loaded");
+}
+
 }  // namespace
 }  // namespace headroom::findings

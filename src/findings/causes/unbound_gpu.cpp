@@ -5,10 +5,24 @@ namespace headroom::findings {
 
 using logs::Observation;
 
+namespace {
+
+const Observation* unclaimed_gpu(const logs::Observations& log) {
+  for (const Observation* one : log.of("lshw-unclaimed")) {
+    if (one->output_has("Advanced Micro Devices") || one->output_has("ATI Technologies")) {
+      return one;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 const Observation* unbound_gpu(const logs::Observations& log) {
   // What `lspci -k` says of a device comes within the lines after its name.
   constexpr std::uint64_t lines_of_a_device = 6;
   if (const Observation* inxi = log.first("inxi-unbound")) return inxi;
+  if (const Observation* lshw = unclaimed_gpu(log)) return lshw;
   const Observation* gpu = nullptr;
   bool modules = false, driver = false;
   for (const Observation& one : log.all()) {
