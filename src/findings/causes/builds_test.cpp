@@ -266,5 +266,24 @@ TEST(Compilers, a_header_of_rocm_that_is_not_there_is_still_missing) {
             "missing-library");
 }
 
+TEST(Libraries, what_a_release_gave_up_within_its_major_one_is_of_an_earlier_build) {
+  const std::string missing =
+      "ImportError: libmcwamp.so.3: cannot open shared object file: No such file or directory\n";
+  EXPECT_EQ(diagnose(missing, R"({"vendor": "AMD", "rocm": "3.7"})").cause.id,
+            "rocm-version-mismatch");
+  EXPECT_EQ(diagnose(missing, R"({"vendor": "AMD", "rocm": "3.3"})").cause.id, "missing-library");
+}
+
+TEST(Libraries, a_listing_has_the_wanted_one_under_another_number) {
+  const std::string wanted = "The plugin needs `libamdhip64.so.6` and does not start.\n";
+  constexpr std::string_view amd = R"({"vendor": "AMD"})";
+  const auto found = diagnose(wanted + "$ ls /opt/rocm/lib | grep amdhip\nlibamdhip64.so.7\n", amd);
+  EXPECT_EQ(found.cause.id, "rocm-version-mismatch");
+  EXPECT_THAT(found.cause.title, ::testing::HasSubstr("libamdhip64.so.7 is installed"));
+  EXPECT_NE(
+      diagnose(wanted + "$ ls /opt/rocm/lib\nlibamdhip64.so.6\nlibamdhip64.so.7\n", amd).cause.id,
+      "rocm-version-mismatch");
+}
+
 }  // namespace
 }  // namespace headroom::findings

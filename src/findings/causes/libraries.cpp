@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "facts/kernel_text.h"
 
 namespace headroom::findings {
 namespace {
@@ -19,8 +20,8 @@ struct Soname {
 // The numbers are from CMakeLists.txt of each library at the release tags. Libraries that have the
 // release's own number are in `numbered_as_rocm`.
 constexpr std::array sonames = {
-    // HIP on hcc, which ROCm 3.5 replaced.
     Soname{"libhip_hcc.so", 3, 3},    Soname{"libhip_hcc.so", 2, 2},
+    Soname{"libmcwamp.so", 3, 3},     Soname{"libmcwamp.so", 2, 2},
     Soname{"librocblas.so", 3, 5},    Soname{"librocblas.so", 4, 6},
     Soname{"librocblas.so", 5, 7},    Soname{"libhipblas.so", 1, 5},
     Soname{"libhipblas.so", 2, 6},    Soname{"libhipblas.so", 3, 7},
@@ -30,6 +31,13 @@ constexpr std::array sonames = {
 };
 constexpr std::array<std::string_view, 3> numbered_as_rocm = {"libamdhip64.so", "libhiprtc.so",
                                                               "libhiprtc-builtins.so"};
+
+// What a release gave up within a major one. HIP's runtime was built on the compiler hcc and its
+// libmcwamp until ROCm 3.5 put the present one in its place (ROCm/HIP: RELEASE.md of 3.5).
+struct GivenUp {
+  std::string_view name, since;
+};
+constexpr std::array given_up = {GivenUp{"libhip_hcc.so", "3.5"}, GivenUp{"libmcwamp.so", "3.5"}};
 
 // The month in which a major release came out, from ROCm's release history.
 struct Major {
@@ -121,6 +129,16 @@ std::optional<std::uint64_t> rocm_major_of_library(std::string_view soname) {
   return std::nullopt;
 }
 
+bool is_gone_in(std::string_view soname, std::string_view rocm) {
+  const std::string_view name = split_soname(soname).first;
+  const auto release = facts::parse_kernel_version(rocm);
+  for (const GivenUp& one : given_up) {
+    const auto since = facts::parse_kernel_version(one.since);
+    if (one.name == name && release && since) return !(*release < *since);
+  }
+  return false;
+}
+
 std::string date_of(const logs::Observations& log) {
   static const RE2 date(R"(\b(20[12]\d)[-/](0[1-9]|1[0-2])[-/](?:0[1-9]|[12]\d|3[01])(?:\b|T))");
   std::string year, month;
@@ -155,7 +173,7 @@ bool is_library_of_cuda(std::string_view soname) {
 
 bool is_library_of_rocm(std::string_view soname) {
   return starts_with_any(soname, {"libamdhip", "libhip", "libroc", "libMIOpen", "librccl", "libhsa",
-                                  "libamd_", "libmigraphx", "libmagma"});
+                                  "libamd_", "libmigraphx", "libmagma", "libmcwamp"});
 }
 
 bool is_of_torch_for_rocm(std::string_view soname) {

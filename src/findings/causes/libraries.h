@@ -23,6 +23,10 @@ bool has_no_kernels_at_all(const logs::Observation& seen);
 // Returns 6 for "libamdhip64.so.6". Nothing for libraries whose number is the same in all releases.
 std::optional<std::uint64_t> rocm_major_of_library(std::string_view soname);
 
+// Whether that release of ROCm, of the library's own major one, has given the library up:
+// "libmcwamp.so.3" is of ROCm 3, and 3.5 no longer has it.
+bool is_gone_in(std::string_view soname, std::string_view rocm);
+
 // Returns when the log was written, as "2024-06", if its lines tell; else empty.
 std::string date_of(const logs::Observations& log);
 // Whether that major release of ROCm was the newest at that time. False if the time is unknown.

@@ -9,6 +9,7 @@
 #include "findings/causes/libraries.h"
 #include "findings/causes/version_mismatch.h"
 #include "logs/describe.h"
+#include "logs/sentence.h"
 
 namespace headroom::findings {
 namespace {
@@ -30,17 +31,24 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
   for (const facts::Text& there : releases_there(subject.scene)) {
     const auto major = major_of(*there);
     if (!major) continue;
-    if (*major == *built_for) return std::nullopt;
+    const bool is_gone = is_gone_in(*library, *there);
+    if (*major == *built_for && !is_gone) return std::nullopt;
     // From ROCm 7 on a library's number need not be the release's.
     mismatch.confidence = *built_for >= 7 && *major > 7 ? 0.45 : 0.9;
     mismatch.title += fmt::format(", but ROCm {} is installed", *there);
-    mismatch.reasons.push_back(fmt::format("{} belongs to ROCm {}. ROCm {} has another number.",
-                                           *library, *built_for, *there));
+    mismatch.reasons.push_back(
+        is_gone ? fmt::format("{} is of earlier releases. ROCm {} gave it up for another runtime.",
+                              *library, *there)
+                : fmt::format("{} belongs to ROCm {}. ROCm {} has another number.", *library,
+                              *built_for, *there));
     mismatch.evidence.push_back(show(there, "the installed ROCm"));
     mismatch.fix.push_back(
-        sentence(fmt::format("In this case, replace what was built for ROCm {} by a build for ROCm "
-                             "{}, or install ROCm {}.",
-                             *built_for, *there, *built_for)));
+        is_gone ? sentence(fmt::format("In this case, replace the program by a build for ROCm {}, "
+                                       "or install the release that it was built for.",
+                                       *there))
+                : sentence(fmt::format("In this case, replace what was built for ROCm {} by a "
+                                       "build for ROCm {}, or install ROCm {}.",
+                                       *built_for, *there, *built_for)));
     return mismatch;
   }
   // Nothing tells which ROCm is installed; it may be none, or another one.
@@ -100,6 +108,31 @@ std::optional<Hypothesis> find_other_number(const LogSubject& subject, const Obs
     return mismatch;
   }
   return std::nullopt;
+}
+
+// A person says which number of a library a program needs, and a listing of files has it under
+// another number alone.
+std::optional<Hypothesis> find_wanted_number(const LogSubject& subject, const Observation& wanted) {
+  const Observation* other = nullptr;
+  for (const Observation* listed : subject.log.of("library-listed")) {
+    // Sentences name what is wanted as well as what is there.
+    if (listed->value("listed") != wanted.value("wants") || logs::is_sentence(listed->text)) {
+      continue;
+    }
+    if (listed->value("number") == wanted.value("wanted")) return std::nullopt;
+    if (other == nullptr) other = listed;
+  }
+  if (other == nullptr) return std::nullopt;
+  Hypothesis mismatch = make_mismatch(subject, wanted);
+  mismatch.confidence = 0.75;
+  mismatch.title =
+      fmt::format("The program needs {0}.so.{1}, but {0}.so.{2} is installed",
+                  wanted.value("wants"), wanted.value("wanted"), other->value("number"));
+  mismatch.reasons.emplace_back(
+      "The number after \".so.\" is the version of the interface. The program was built for "
+      "another release of ROCm than the installed one.");
+  mismatch.evidence.push_back(show(subject, *other, "the installed number"));
+  return mismatch;
 }
 
 bool same_minor(std::string_view one, std::string_view other) {
@@ -240,6 +273,9 @@ std::optional<Hypothesis> find_mismatched_library(const LogSubject& subject) {
   }
   for (const auto* seen : subject.log.of("rocm-file-not-loaded")) {
     take_surer(find_second_tree(subject, *seen), best);
+  }
+  for (const auto* wanted : subject.log.of("soname-wanted")) {
+    take_surer(find_wanted_number(subject, *wanted), best);
   }
   take_surer(find_lent_library(subject), best);
   take_surer(find_two_copies(subject), best);
