@@ -194,6 +194,21 @@ Sign imports_what_is_not_there(const logs::Observations& log) {
           importer};
 }
 
+// Finds a library that takes the back-end's name for a part of PyTorch. No release has torch.hip or
+// torch.rocm: a build for ROCm answers to torch.cuda (pytorch/pytorch: docs/source/notes/hip.rst).
+Sign names_part_after_backend(const logs::Observations& log) {
+  for (const Observation* missing : log.of("torch-attribute-missing")) {
+    const std::string_view name = missing->value("name");
+    if (name != "hip" && name != "rocm") continue;
+    const CodeOwner owner = raised_in(log, *missing).owner;
+    if (owner != CodeOwner::library && owner != CodeOwner::framework) continue;
+    return {missing, 0.75, fmt::format("A library asks for torch.{}, which no PyTorch has", name),
+            "A PyTorch for ROCm answers to torch.cuda. The library makes the name out of the "
+            "back-end's; another release of it may not."};
+  }
+  return {};
+}
+
 // Finds a build script that joins paths to CUDA's folder, which is None in a build for ROCm.
 Sign builds_for_cuda(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
@@ -256,8 +271,9 @@ Sign counts_in_vain(const LogSubject& subject) {
 // What a program does wrong by itself, whatever the GPU.
 Sign of_its_own_doing(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
-  for (Sign sign : {found_by_bisection(log), imports_what_is_not_there(log), counts_processors(log),
-                    counts_in_vain(subject), builds_for_cuda(subject)}) {
+  for (Sign sign :
+       {found_by_bisection(log), imports_what_is_not_there(log), names_part_after_backend(log),
+        counts_processors(log), counts_in_vain(subject), builds_for_cuda(subject)}) {
     if (sign.line != nullptr) return sign;
   }
   return {};

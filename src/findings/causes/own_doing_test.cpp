@@ -201,5 +201,20 @@ TEST(OwnDoing, an_apu_of_which_only_the_carve_out_is_counted) {
   EXPECT_NE(diagnose(head + plan + "layers.offload=33" + rest, apu).cause.id, "uma-carveout-small");
 }
 
+TEST(FrameworkBug, a_library_takes_the_back_ends_name_for_a_part_of_torch) {
+  const auto log = [](std::string_view file) {
+    return "Traceback (most recent call last):\n"
+           "  File \"/app/train.py\", line 3, in <module>\n    import fastattn\n"
+           "  File \"" +
+           std::string(file) +
+           "\", line 80, in <module>\n    backend = getattr(torch, name)\n"
+           "AttributeError: module 'torch' has no attribute 'hip'\n";
+  };
+  constexpr std::string_view card = R"({"vendor": "AMD"})";
+  EXPECT_EQ(diagnose(log("/venv/lib/python3.12/site-packages/fastattn/device.py"), card).cause.id,
+            "framework-bug");
+  EXPECT_EQ(diagnose(log("/app/device.py"), card).cause.id, "app-bug");
+}
+
 }  // namespace
 }  // namespace headroom::findings
