@@ -7,6 +7,7 @@
 #include "findings/causes/choice.h"
 #include "findings/causes/exception_chain.h"
 #include "findings/causes/recovery.h"
+#include "findings/causes/told_story.h"
 #include "findings/causes/told_versions.h"
 
 namespace headroom::findings {
@@ -116,6 +117,17 @@ bool weigh_other_release(const LogSubject& subject, std::string_view cause,
   return false;
 }
 
+// Nor is a job too big that ran before the only change that somebody made.
+bool weigh_only_change(const LogSubject& subject, std::string_view cause, Hypothesis& hypothesis) {
+  if (cause != "job-too-big" && cause != "fragmentation") return false;
+  const Observation* change = only_change_since_it_worked(subject.log);
+  if (change == nullptr || rests_on(hypothesis, *change)) return false;
+  constexpr double keeps = 0.5;
+  speak_against(hypothesis, keeps,
+                show(subject, *change, "the same job is said to have run before this change"));
+  return true;
+}
+
 // What holds for one of several GPUs says nothing about the others.
 bool may_be_another_gpu(const LogSubject& subject) {
   return subject.scene.gpus.size() > 1;
@@ -144,6 +156,7 @@ bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
   }
   any |= weigh_reach_in_wsl(subject, cause, hypothesis);
   any |= weigh_other_release(subject, cause, hypothesis);
+  any |= weigh_only_change(subject, cause, hypothesis);
   if (!names_cause(of_rocms_code, cause)) return any;
   if (const Observation* vulkan = failed_with_vulkan(subject, hypothesis)) {
     constexpr double keeps = 0.3;

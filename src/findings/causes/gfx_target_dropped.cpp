@@ -9,6 +9,7 @@
 #include "facts/kernel_text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/gpu_code.h"
+#include "findings/causes/older_release.h"
 #include "findings/causes/told_topics.h"
 #include "findings/causes/told_versions.h"
 #include "findings/stack_advice.h"
@@ -131,6 +132,23 @@ const Observation* older_release_told(const LogSubject& subject) {
   return nullptr;
 }
 
+// Likewise of the code for this target: "23.1 has 242 files for gfx942".
+std::optional<Hypothesis> find_had_before(const LogSubject& subject, const NoCode& code) {
+  const Observation* had = older_release_had(subject, code.gfx);
+  const Target* target = subject.tables.target(code.gfx);
+  if (had == nullptr || target == nullptr) return std::nullopt;
+  constexpr double most = 0.8;
+  Hypothesis dropped = describe(subject, *target);
+  dropped.confidence = std::min(code.confidence, most);
+  dropped.fix.insert(dropped.fix.begin(),
+                     sentence(fmt::format("Use {}, which still has it, or a repaired release.",
+                                          had->value("older"))));
+  dropped.evidence.insert(dropped.evidence.begin(),
+                          {show(subject, *code.seen, logs::describe(*code.seen)),
+                           show(subject, *had, "an older release has the code")});
+  return dropped;
+}
+
 // The tables do not have it that the target was dropped, but a person tells that an older release
 // ran on the GPU for which the newer one has no code.
 std::optional<Hypothesis> find_told(const LogSubject& subject, const NoCode& code) {
@@ -179,7 +197,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const auto code = find_no_code(subject);
   if (code && !code->add_on) {
     const Target* target = dropped_target(subject, code->gfx);
-    if (target == nullptr) return find_told(subject, *code);
+    if (target == nullptr) {
+      auto had = find_had_before(subject, *code);
+      return had ? had : find_told(subject, *code);
+    }
     Hypothesis dropped = describe(subject, *target);
     dropped.confidence = code->confidence;
     // Nothing of today builds for it any more, so that it may as well be called unsupported.

@@ -13,6 +13,7 @@
 #include "findings/causes/contradiction.h"
 #include "findings/causes/crash_signs.h"
 #include "findings/causes/gpu_code.h"
+#include "findings/causes/older_release.h"
 #include "findings/causes/told_story.h"
 #include "findings/stack_advice.h"
 #include "logs/describe.h"
@@ -261,6 +262,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (is_disguised) missing.confidence *= 0.5;
   if (const logs::Observation* told = told_to_work_with_older(subject)) {
     speak_against(missing, 0.5, show(subject, *told, "an older release is said to work"));
+  }
+  if (const logs::Observation* had = older_release_had(subject, code->gfx)) {
+    speak_against(missing, 0.5, show(subject, *had, "an older release has the code"));
   }
   missing.title =
       fmt::format("The program contains no code for {}", describe_gpu(subject, code->gfx));

@@ -225,5 +225,31 @@ TEST(GfxTargetMissing, a_build_of_ones_own_for_the_card_is_no_wheel_that_lacks_i
   EXPECT_EQ(testing::confidence_of(own, "gfx-target-missing"), 0);
 }
 
+TEST(GfxTargetMissing, a_build_for_the_card_names_its_whole_target) {
+  const std::string crash = "torch 2.2.0a0+git6849d75\nSegmentation fault (core dumped)\n";
+  constexpr std::string_view card = R"({"vendor": "AMD", "gfx": "gfx1010", "rocm": "5.7"})";
+  const auto with = [&](const std::string& targets) {
+    return testing::confidence_of(
+        diagnose("PYTORCH_ROCM_ARCH=" + targets + " python setup.py develop\n" + crash, card),
+        "gfx-target-missing");
+  };
+  EXPECT_EQ(with("gfx1010:xnack-"), 0);
+  EXPECT_GT(with("gfx10101"), 0);
+}
+
+TEST(GfxTargetDropped, an_older_release_is_said_to_have_the_code) {
+  const std::string symptom =
+      "rocBLAS error: Cannot read /opt/rocm/lib/rocblas/library/TensileLibrary.dat: No such file "
+      "or directory for GPU arch : gfx90a\n";
+  constexpr std::string_view card = R"({"vendor": "AMD", "gfx": "gfx90a", "rocm": "7.2.0"})";
+  const auto id = [&](const std::string& told) { return diagnose(symptom + told, card).cause.id; };
+  EXPECT_EQ(id("The package of release 7.1.0 has 96 files in it, and 40 contain gfx90a.\n"),
+            "gfx-target-dropped");
+  EXPECT_EQ(id("In build 7.3.0 the same folder contains 40 files of gfx90a.\n"),
+            "gfx-target-missing");
+  EXPECT_EQ(id("Release 7.1.0 is no better and has none that contains gfx90a.\n"),
+            "gfx-target-missing");
+}
+
 }  // namespace
 }  // namespace headroom::findings

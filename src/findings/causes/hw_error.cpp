@@ -3,9 +3,12 @@
 // checks of the processor, the PCIe link. Software does not cause these lines.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "findings/causes/causes.h"
 #include "findings/causes/crash_signs.h"
 #include "logs/describe.h"
+#include "logs/sentence.h"
 
 namespace headroom::findings {
 namespace {
@@ -23,6 +26,25 @@ const Observation* ecc_exception(const logs::Observations& log) {
     if (one->value("reason").find("ECC") != std::string_view::npos) return one;
   }
   return nullptr;
+}
+
+// Finds a card that always fails where other cards of the same chip run the same program. The code
+// is that of the target, so that neither the program nor ROCm's libraries tell them apart.
+Sign one_card_of_its_chip(const LogSubject& subject) {
+  const Observation* fault = find_crash_signs(subject.log).of_gpu();
+  const std::string gfx = subject.scene.gfx();
+  if (fault == nullptr || gfx.empty() || subject.scene.gpus.size() != 1) return {};
+  const SceneGpu& failing = subject.scene.gpus.front();
+  for (const Observation* told : subject.log.of("works-on-cards")) {
+    const auto cards = gpus_of_text(told->value("cards"), subject.tables);
+    const bool same_chip = !cards.empty() && std::all_of(cards.begin(), cards.end(),
+                                                         [&](auto& one) { return one.gfx == gfx; });
+    if (!same_chip || !logs::is_sentence(told->text)) continue;
+    if (cards.front().name == failing.name) continue;
+    return {told, confidence::possible,
+            fmt::format("The card fails where others of its chip ({}) run the same program", gfx)};
+  }
+  return {};
 }
 
 Sign strongest(const LogSubject& subject) {
@@ -72,7 +94,7 @@ Sign strongest(const LogSubject& subject) {
     return {stops != nullptr ? stops : line, stops != nullptr ? 0.75 : confidence::possible,
             fmt::format("{} is too hot", gpu)};
   }
-  return {};
+  return one_card_of_its_chip(subject);
 }
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
@@ -81,10 +103,14 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis broken;
   broken.confidence = sign.confidence;
   broken.title = std::move(sign.title);
+  const std::string_view id = sign.line->id();
   broken.reasons.emplace_back(
-      sign.line->id() == "vbios-stuck"
+      id == "vbios-stuck"
           ? "The program in the card's BIOS waits for the card's own circuits, and they do not "
             "answer. Slot, riser and power are cheaper to rule out than the card."
+      : id == "works-on-cards"
+          ? "Cards of one chip run the same code. What remains is the card itself, its slot, its "
+            "power and its firmware."
           : "The hardware's own error reporting says so. Later resets and crashes follow from it.");
   broken.evidence.push_back(show(subject, *sign.line, logs::describe(*sign.line)));
   show_some(subject,

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "findings/causes/crash_signs.h"
+#include "findings/causes/told_words.h"
 
 namespace headroom::findings {
 namespace {
@@ -53,6 +54,49 @@ void take(Story story, Story& best) {
   if (story.told.told != nullptr && story.confidence > best.confidence) best = std::move(story);
 }
 
+bool is_about(std::string_view text, Component about) {
+  const auto words = told_words(text);
+  return std::any_of(words.begin(), words.end(), [&](const ToldWord& word) {
+    return word.kind == WordKind::component && word.component == about;
+  });
+}
+
+// A list calls one build of the component good and another one bad.
+Story of_labels(const LogSubject& subject, Component about, std::string_view what, double sure) {
+  Story story{0, what, {}};
+  const Observation *good = nullptr, *bad = nullptr;
+  for (const Observation* one : subject.log.of("build-labelled")) {
+    if (!is_about(one->value("labelled"), about)) continue;
+    (one->value("good").empty() ? bad : good) = one;
+  }
+  if (good == nullptr || bad == nullptr || good->value("labelled") == bad->value("labelled")) {
+    return story;
+  }
+  story.told.told = bad;
+  story.confidence = sure;
+  return story;
+}
+
+bool tells_that_it_worked(std::string_view line) {
+  static const RE2 until(
+      R"((?i)\b(?:worked|ran|trained|loaded|was (?:fine|ok\w*))\b[^.;]{0,40}\b(?:until|till|before|yesterday|last (?:night|week|month))\b)");
+  if (RE2::PartialMatch(re2::StringPiece(line.data(), line.size()), until)) return true;
+  const auto words = told_words(line);
+  return std::any_of(words.begin(), words.end(),
+                     [](const ToldWord& word) { return word.kind == WordKind::once; });
+}
+
+// It worked before, and the component is the only thing that somebody changed since.
+Story of_only_change(const LogSubject& subject, Component about, std::string_view what,
+                     double sure) {
+  Story story{0, what, {}};
+  const Observation* line = only_change_since_it_worked(subject.log);
+  if (line == nullptr || !is_about(line->value("change"), about)) return story;
+  story.told.told = line;
+  story.confidence = sure;
+  return story;
+}
+
 // A release breaks it, and another one works.
 Story of_releases(const LogSubject& subject, Component about, std::string_view what, double sure) {
   Story story{0, what, told_versions(subject.log, about)};
@@ -93,19 +137,35 @@ Story newer_kernel(const LogSubject& subject) {
 
 }  // namespace
 
+const Observation* only_change_since_it_worked(const logs::Observations& log) {
+  const Observation* change = log.first("only-change-told");
+  if (change == nullptr) return nullptr;
+  const auto told = log.of("sentence");
+  const bool worked = tells_that_it_worked(change->text) ||
+                      std::any_of(told.begin(), told.end(), [](const Observation* one) {
+                        return tells_that_it_worked(one->text);
+                      });
+  return worked ? change : nullptr;
+}
+
 Story story_of(const LogSubject& subject, std::string_view cause) {
   Story best;
   if (cause == "rocm-regression") {
     take(of_releases(subject, Component::rocm, "ROCm", 0.62), best);
     take(of_releases(subject, Component::driver, "the driver", 0.5), best);
     take(of_bisection(subject, Component::rocm, "ROCm", 0.6), best);
+    take(of_labels(subject, Component::rocm, "ROCm", 0.64), best);
+    take(of_only_change(subject, Component::rocm, "ROCm", 0.64), best);
+    take(of_only_change(subject, Component::driver, "the driver", 0.64), best);
   } else if (cause == "framework-bug") {
     take(of_releases(subject, Component::torch, "PyTorch", 0.5), best);
     take(of_releases(subject, Component::program, "the program", 0.5), best);
     take(of_bisection(subject, Component::program, "the program", 0.58), best);
+    take(of_only_change(subject, Component::program, "the program", 0.6), best);
   } else if (cause == "firmware-bad") {
     take(newest_firmware(subject), best);
     take(of_bisection(subject, Component::firmware, "firmware", 0.6), best);
+    take(of_only_change(subject, Component::firmware, "firmware", 0.64), best);
   } else if (cause == "kernel-too-old") {
     take(newer_kernel(subject), best);
     take(of_bisection(subject, Component::kernel, "the kernel", 0.58), best);

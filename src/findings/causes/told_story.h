@@ -16,6 +16,9 @@ struct Story {
   ToldVersions told;
 };
 
+// The line in which somebody names the only change since the job worked; nullptr if there is none.
+const logs::Observation* only_change_since_it_worked(const logs::Observations& log);
+
 // The surest story that speaks for `cause`, a root cause's id.
 Story story_of(const LogSubject& subject, std::string_view cause);
 
