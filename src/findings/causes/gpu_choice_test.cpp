@@ -239,5 +239,60 @@ TEST(Access, a_slot_without_atomics_explains_that_no_gpu_is_seen) {
   EXPECT_EQ(confidence_of(found, "device-permission"), 0);
 }
 
+TEST(IgpuSelected, a_card_without_a_name_of_its_own_is_told_by_its_target) {
+  const std::string devices =
+      "  Device 0: AMD Radeon Graphics, gfx908:sramecc+:xnack- (0x908), VMM: no, Wave Size: 64\n"
+      "  Device 1: AMD Instinct MI100, gfx908:sramecc+:xnack- (0x908), VMM: no, Wave Size: 64\n";
+  const std::string fault =
+      "Memory access fault by GPU node-1 (Agent handle: 0x5c1) on address 0x7f0e. Reason: Page not "
+      "present or supervisor privilege.\n";
+  EXPECT_EQ(confidence_of(diagnose(devices + fault, amd), "igpu-selected"), 0);
+  const std::string with_apu =
+      "  Device 0: AMD Radeon Graphics, gfx1036 (0x1036), VMM: no, Wave Size: 32\n"
+      "  Device 1: AMD Radeon RX 7900 XTX, gfx1100 (0x1100), VMM: no, Wave Size: 32\n";
+  EXPECT_GT(confidence_of(diagnose(with_apu + fault, amd), "igpu-selected"), 0);
+}
+
+TEST(GpuUnsupported, kfd_refuses_a_listed_card_for_another_reason) {
+  const std::string refused =
+      "ROCk module is loaded\n"
+      "Unable to open /dev/kfd read-write: Cannot allocate memory\n";
+  EXPECT_EQ(diagnose(refused, R"({"vendor": "AMD", "gfx": "gfx90a"})").cause.id,
+            "insufficient-evidence");
+  EXPECT_EQ(diagnose(refused, amd).cause.id, "gpu-unsupported");
+}
+
+TEST(GpuUnsupported, a_kernel_for_matrix_cores_on_a_card_without_them) {
+  const std::string refused =
+      "RuntimeError: DeviceBatchedGemmSoftmaxGemmPermute_Xdl_CShuffle<256, 128, 64> does not "
+      "support this problem\n";
+  const auto found = diagnose(refused, R"({"vendor": "AMD", "gfx": "gfx1030"})");
+  EXPECT_EQ(found.cause.id, "gpu-unsupported");
+  EXPECT_THAT(found.cause.reasons.front(), HasSubstr("Xdl"));
+  EXPECT_NE(diagnose(refused, R"({"vendor": "AMD", "gfx": "gfx90a"})").cause.id, "gpu-unsupported");
+}
+
+TEST(GpuUnsupported, ollama_passes_over_a_card_from_before_gfx900) {
+  const auto log = [](std::string_view gfx) {
+    return "level=INFO source=amd_linux.go:88 msg=\"detected amdgpu versions [" + std::string(gfx) +
+           "]\"\nlevel=INFO source=routes.go:1164 msg=\"no GPU detected\"\n";
+  };
+  EXPECT_EQ(diagnose(log("gfx803"), amd).cause.id, "gpu-unsupported");
+  EXPECT_NE(diagnose(log("gfx1030"), amd).cause.id, "gpu-unsupported");
+}
+
+TEST(DeviceIndex, counting_the_devices_takes_no_index) {
+  const std::string warning =
+      "UserWarning: HIP initialization: Unexpected error from hipGetDeviceCount(). Did you run\n"
+      "some cuda functions before calling NumHipDevices() that might have already set an error?\n"
+      "Error 101: hipErrorInvalidDevice (Triggered internally at "
+      "../c10/hip/HIPFunctions.cpp:110.)\n";
+  EXPECT_NE(diagnose(warning, amd).cause.id, "device-index");
+  EXPECT_EQ(
+      diagnose("RuntimeError: HIP error: hipErrorInvalidDevice: invalid device ordinal\n", amd)
+          .cause.id,
+      "device-index");
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -189,8 +189,21 @@ const Observation* left_out_for_ever(const LogSubject& subject) {
   return nullptr;
 }
 
+// ollama reads the target from KFD's list, takes none before gfx900 (RocmComputeMin of its
+// gpu/amd_linux.go), and then says that there is no GPU.
+const Observation* passed_over(const LogSubject& subject) {
+  const Observation* lost = subject.log.last("no-gpu-seen");
+  for (const Observation* one : subject.log.of("ollama-targets-found")) {
+    const bool is_older =
+        one->value("gfx").starts_with("gfx7") || one->value("gfx").starts_with("gfx8");
+    if (is_older && lost != nullptr && lost->log == one->log && lost->line > one->line) return one;
+  }
+  return nullptr;
+}
+
 bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   const Observation* said = subject.log.first_of({"ollama-too-old", "ollama-gpu-unsupported"});
+  if (said == nullptr) said = passed_over(subject);
   const Observation* left_out = left_out_for_ever(subject);
   if (said == nullptr) said = left_out;
   const Observation* failed =
@@ -205,7 +218,8 @@ bool no_code_for_it(const LogSubject& subject, Hypothesis& chip) {
   const SceneGpu* discrete = subject.scene.discrete_gpu();
   if (discrete != nullptr && discrete->gfx != gfx) return false;
   const Support support = support_of(*target);
-  const bool too_old = said != nullptr && said->id() == "ollama-too-old";
+  const bool too_old =
+      said != nullptr && said->id() != "ollama-gpu-unsupported" && said != left_out;
   if (support == Support::dropped && too_old) {
     chip.confidence = 0.5;
   } else if (support == Support::unsupported) {
@@ -258,22 +272,66 @@ bool below_the_least(const LogSubject& subject, Hypothesis& chip) {
   return false;
 }
 
+// A kernel of AMD's composable_kernel for the matrix cores refuses every problem on a GPU that has
+// none: its checks ask for the target first (ROCm/composable_kernel: is_xdl_supported() of
+// include/ck/host_utility/device_prop.hpp). Nothing builds that library for such a target.
+bool lacks_matrix_cores(const LogSubject& subject, Hypothesis& chip) {
+  const Observation* refused = subject.log.first("ck-kernel-refused");
+  const knowledge::Target* target = subject.tables.target(subject.scene.gfx());
+  if (refused == nullptr || target == nullptr) return false;
+  const auto& without = target->without;
+  if (std::find(without.begin(), without.end(), "composable_kernel") == without.end()) return false;
+  chip.confidence = 0.75;
+  chip.title = fmt::format("{} has no matrix cores, which this kernel computes with",
+                           gpu_title(subject.scene));
+  chip.reasons.push_back(fmt::format(
+      "\"{}\" in the kernel's name stands for matrix instructions. {} does not have them, so that "
+      "a build for it compiles, and then refuses every problem.",
+      refused->value("unit"), target->gfx));
+  chip.evidence = {show(subject, *refused, "the refusal")};
+  chip.alternatives = {
+      {"unsupported-option", 0.2, "the same job with PyTorch's own attention (sdpa, math)"}};
+  return true;
+}
+
+// KFD refuses the process, and nothing of the kernel says why.
+std::optional<Hypothesis> refused_without_a_word(const LogSubject& subject) {
+  const Observation* open = subject.log.first("kfd-refuses-process");
+  if (open == nullptr) return std::nullopt;
+  Hypothesis chip;
+  // ENOMEM without a message of the kernel most often means that KFD supports no GPU here.
+  const bool is_usual =
+      open->value("error") == "Cannot allocate memory" || open->value("number") == "ENOMEM";
+  chip.confidence = is_usual ? 0.45 : 0.3;
+  // That cannot be where the GPU is one that ROCm lists, so that KFD left it out for another
+  // reason.
+  constexpr double of_listed_gpu = 0.2;
+  const knowledge::Target* target = subject.tables.target(subject.scene.gfx());
+  if (target != nullptr && target->rocm_first && support_of(*target) != Support::dropped) {
+    chip.confidence = of_listed_gpu;
+  }
+  chip.title = "KFD supports none of the GPUs here";
+  chip.evidence.push_back(show(subject, *open));
+  chip.alternatives = {
+      {"pcie-atomics", 0.2, "sudo dmesg | grep -i kfd   (says why each GPU was left out)"},
+      {"kernel-too-old", 0.15, "the same"}};
+  return chip;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis chip;
+  if (lacks_matrix_cores(subject, chip)) {
+    chip.fix = {
+        sentence("Use an implementation without matrix cores: PyTorch's own "
+                 "scaled_dot_product_attention, or one in Triton that lists the GPU.")};
+    return chip;
+  }
   if (!refused_by_kfd(subject, chip) && !below_the_least(subject, chip) &&
       !too_old_by_name(subject, chip) && !not_in_wsl(subject, chip) &&
       !listed_in_wsl_only(subject, chip) && !no_code_for_it(subject, chip)) {
-    const Observation* open = subject.log.first("kfd-refuses-process");
-    if (open == nullptr) return std::nullopt;
-    // ENOMEM without a message of the kernel most often means that KFD supports no GPU here.
-    chip.confidence =
-        open->value("error") == "Cannot allocate memory" || open->value("number") == "ENOMEM" ? 0.45
-                                                                                              : 0.3;
-    chip.title = "KFD supports none of the GPUs here";
-    chip.evidence.push_back(show(subject, *open));
-    chip.alternatives = {
-        {"pcie-atomics", 0.2, "sudo dmesg | grep -i kfd   (says why each GPU was left out)"},
-        {"kernel-too-old", 0.15, "the same"}};
+    auto refused = refused_without_a_word(subject);
+    if (!refused) return std::nullopt;
+    chip = *std::move(refused);
   }
   advise(subject, chip);
   return chip;
