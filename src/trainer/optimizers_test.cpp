@@ -11,6 +11,7 @@
 #include "base/document.h"
 #include "machine/user_files.h"
 #include "trainer/checkpoint.h"
+#include "trainer/ops/by_libtorch.h"
 #include "trainer/ops/row_blocks.h"
 #include "trainer/optimizer_settings.h"
 #include "trainer/testing/plain_memory.h"
@@ -60,7 +61,7 @@ double farthest(const std::deque<Parameter>& parameters, const Json& expected) {
   return most;
 }
 
-TEST(Optimizers, twenty_steps_are_those_of_torch_and_transformers) {
+void expect_golden_steps() {
   const Json file = golden();
   ASSERT_EQ(file["optimizers"].size(), 9U);
   for (const auto& [name, wanted] : file["optimizers"].items()) {
@@ -79,6 +80,16 @@ TEST(Optimizers, twenty_steps_are_those_of_torch_and_transformers) {
     }
     EXPECT_LE(farthest(parameters, wanted["last"]), 1e-6) << name;
   }
+}
+
+TEST(Optimizers, twenty_steps_are_those_of_torch_and_transformers) {
+  expect_golden_steps();
+}
+
+// What a GPU computes with, here on the processor.
+TEST(Optimizers, libtorchs_operations_alone_take_the_same_steps) {
+  const ops::WithoutKernels by_libtorch;
+  expect_golden_steps();
 }
 
 // Clipping multiplies every gradient: as if the gradients had been shorter.
@@ -103,7 +114,7 @@ TEST(Optimizers, a_factor_of_the_gradients_is_as_shorter_gradients) {
 }
 
 // More rows than a block has room for, and a row that is wider than a block.
-TEST(Optimizers, half_types_are_as_near_as_their_rounding) {
+void expect_near_in_half_types() {
   const std::vector<std::int64_t> shapes[] = {{700, 1000}, {2, ops::block_elements + 3}};
   for (const char* kind : {"sgd", "adafactor"}) {
     for (const auto& shape : shapes) {
@@ -126,6 +137,12 @@ TEST(Optimizers, half_types_are_as_near_as_their_rounding) {
       EXPECT_GT(off.abs().max().item<double>(), 0) << kind;
     }
   }
+}
+
+TEST(Optimizers, half_types_are_as_near_as_their_rounding) {
+  expect_near_in_half_types();
+  const ops::WithoutKernels by_libtorch;
+  expect_near_in_half_types();
 }
 
 // What sgd.h and adafactor.h say of temporaries, to the byte.

@@ -12,6 +12,7 @@
 #include "trainer/adamw.h"
 #include "trainer/gradient_norm.h"
 #include "trainer/load_weights.h"
+#include "trainer/ops/by_libtorch.h"
 #include "trainer/step.h"
 #include "trainer/supported_config.h"
 #include "trainer/testing/tiny_models.h"
@@ -95,6 +96,15 @@ void expect_losses(Model& model, const std::vector<testing::Sample>& samples, co
 TEST_P(Parity, losses_and_gradient_norms_of_five_steps_are_those_of_transformers) {
   const auto model = load(Attention::efficient);
   expect_losses(*model, samples_, golden_);
+}
+
+// What a GPU computes with, here on the processor.
+TEST_P(Parity, libtorchs_operations_alone_do_the_same) {
+  const ops::WithoutKernels by_libtorch;
+  for (const Attention attention : {Attention::efficient, Attention::math}) {
+    const auto model = load(attention);
+    expect_losses(*model, samples_, golden_);
+  }
 }
 
 class AdapterParity : public Parity {};

@@ -6,7 +6,7 @@
 // Memory. States: with momentum one of each parameter's size and dtype (tag optimizer), allocated
 // at the first step; without, none. Temporaries (workspace) of a step: in fp32 none; otherwise a
 // block of at most block_elements (ops/row_blocks.h) in fp32 for the value, the gradient and the
-// state, freed before the next parameter's.
+// state, freed before the next parameter's. On a GPU in fp32 as well one for the gradient.
 #pragma once
 
 #include "trainer/optimizer.h"
@@ -24,6 +24,7 @@ class Sgd final : public Optimizer {
  private:
   void add_state(const Parameter& parameter) override;
   void update(std::size_t index, Parameter& parameter, const Factors& factors) override;
+  void update_by_libtorch(std::size_t index, Parameter& parameter, const Factors& factors) const;
 
   SgdSettings settings_;
   std::vector<at::Tensor> momenta_;  // Empty without momentum.

@@ -30,14 +30,14 @@ struct Block {
 // What all blocks of all heads of a pass share: buffers of scores, and the products' temporary.
 class Workspace {
  public:
-  Workspace(const AttentionShape& shape, at::ScalarType dtype, int buffers)
+  Workspace(const AttentionShape& shape, const at::TensorOptions& wide, int buffers)
       : scale_(score_scale(shape)),
         cap_(shape.cap),
         window_(seen_keys(shape)),
-        space_(attention_space(shape, dtype)) {
+        space_(attention_space(shape, wide)) {
     for (int i = 0; i < buffers; ++i) {
       buffers_.push_back(
-          at::empty({std::min(attention_rows, shape.sequence) * shape.sequence}, dtype));
+          at::empty({std::min(attention_rows, shape.sequence) * shape.sequence}, wide));
     }
   }
 
@@ -120,7 +120,7 @@ AttentionResult attention_efficient(const Qkv& in, const AttentionShape& shape) 
       at::empty({shape.batch * shape.heads, shape.sequence, 1}, in.q.options().dtype(sums))};
 
   const TagScope scope(Component::workspace);
-  const Workspace workspace(shape, sums, 1);
+  const Workspace workspace(shape, in.q.options().dtype(sums), 1);
   for_kv_heads(
       shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first, std::int64_t end) {
         const KvHead kv = kv_head(in, shape, sample, kv_index);
@@ -135,7 +135,7 @@ Qkv attention_efficient_backward(const at::Tensor& grad, const Qkv& in,
                                  const AttentionResult& result, const AttentionShape& shape) {
   const TagScope scope(Component::workspace);
   Qkv grads = make_gradients(in, shape);
-  const Workspace workspace(shape, wide(in.q.scalar_type()), 2);
+  const Workspace workspace(shape, in.q.options().dtype(wide(in.q.scalar_type())), 2);
   for_kv_heads(
       shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first, std::int64_t end) {
         const KvHead kv = kv_head(in, shape, sample, kv_index);

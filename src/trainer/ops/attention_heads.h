@@ -39,11 +39,11 @@ inline std::int64_t seen_keys(const AttentionShape& shape) {
 }
 
 // The temporary of every product of a pass, which are of [·,D]·[D,S] and of [·,S]·[S,D].
-inline at::Tensor attention_space(const AttentionShape& shape, at::ScalarType dtype) {
+inline at::Tensor attention_space(const AttentionShape& shape, const at::TensorOptions& factor) {
   const bool flat = estimate::attention_space_is_flat(static_cast<std::uint64_t>(shape.sequence),
                                                       static_cast<std::uint64_t>(shape.head_dim));
-  return flat ? product_space(shape.head_dim, shape.sequence, dtype)
-              : product_space(shape.sequence, shape.head_dim, dtype);
+  return flat ? product_space(shape.head_dim, shape.sequence, factor)
+              : product_space(shape.sequence, shape.head_dim, factor);
 }
 
 // target = alpha · left · right, whatever target's strides; wide factors into a narrow target go

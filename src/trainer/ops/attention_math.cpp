@@ -60,9 +60,10 @@ AttentionResult attention_math(const Qkv& in, const AttentionShape& shape) {
   const TagScope scope(Component::workspace);
   const at::ScalarType sums = wide(in.q.scalar_type());
   const Sight sight = whole_sight(shape);
-  const at::Tensor space = attention_space(shape, sums);
+  const at::TensorOptions wide_options = in.q.options().dtype(sums);
+  const at::Tensor space = attention_space(shape, wide_options);
   at::Tensor copy;
-  if (in.q.scalar_type() != sums) copy = at::empty({length, length}, in.q.options().dtype(sums));
+  if (in.q.scalar_type() != sums) copy = at::empty({length, length}, wide_options);
   for_kv_heads(
       shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first, std::int64_t end) {
         const KvHead kv = kv_head(in, shape, sample, kv_index);
@@ -83,10 +84,10 @@ Qkv attention_math_backward(const at::Tensor& grad, const Qkv& in, const Attenti
                             const AttentionShape& shape) {
   const TagScope scope(Component::workspace);
   Qkv grads = make_gradients(in, shape);
-  const at::ScalarType sums = wide(in.q.scalar_type());
+  const at::TensorOptions wide_options = in.q.options().dtype(wide(in.q.scalar_type()));
   const HeadSpace space{score_scale(shape), shape.cap, whole_sight(shape),
-                        attention_space(shape, sums),
-                        at::empty({shape.sequence, shape.sequence}, in.q.options().dtype(sums))};
+                        attention_space(shape, wide_options),
+                        at::empty({shape.sequence, shape.sequence}, wide_options)};
   for_kv_heads(shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first,
                           std::int64_t end) {
     const KvHead kv = kv_head(in, shape, sample, kv_index);

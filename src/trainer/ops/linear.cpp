@@ -59,14 +59,19 @@ at::Tensor drop_input(const Adapter& adapter, const at::Tensor& x, const at::Ten
   return kept.mul_(1 / (1 - adapter.dropout));
 }
 
+at::Tensor dropout_mask(const at::Tensor& x, double dropout, std::uint64_t seed) {
+  const at::Tensor mask = at::empty(x.sizes(), at::kBool);
+  mask.bernoulli_(dropout, at::detail::createCPUGenerator(seed));
+  return mask.to(x.device());
+}
+
 at::Tensor linear(const Linear& layer, const at::Tensor& x, LinearSaved& saved,
                   std::optional<std::uint64_t> seed) {
   at::Tensor y = product(x, layer.matrix(x.scalar_type()).t());
   if (layer.bias != nullptr) y.add_(layer.bias->value);
   if (!layer.adapter) return y;
   if (seed && layer.adapter->dropout > 0) {
-    saved.dropped = at::empty(x.sizes(), x.options().dtype(at::kBool));
-    saved.dropped.bernoulli_(layer.adapter->dropout, at::detail::createCPUGenerator(*seed));
+    saved.dropped = dropout_mask(x, layer.adapter->dropout, *seed);
     add_adapter(*layer.adapter, drop_input(*layer.adapter, x, saved.dropped), y, saved);
   } else {
     add_adapter(*layer.adapter, x, y, saved);

@@ -54,6 +54,10 @@ struct LinearSaved {
 // x without what `dropped` names, the rest made larger. Allocates it (workspace) [N, in].
 at::Tensor drop_input(const Adapter& adapter, const at::Tensor& x, const at::Tensor& dropped);
 
+// Which elements dropout zeroes, of the shape and on the device of `x`: drawn by the processor, so
+// that a seed gives the same mask everywhere.
+at::Tensor dropout_mask(const at::Tensor& x, double dropout, std::uint64_t seed);
+
 // `seed` decides the dropout mask: the same seed gives the same mask again; without one nothing is
 // dropped.
 at::Tensor linear(const Linear& layer, const at::Tensor& x, LinearSaved& saved,

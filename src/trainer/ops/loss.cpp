@@ -84,7 +84,7 @@ double cross_entropy_block(at::Tensor& block, const at::Tensor& targets, double 
   const at::Tensor factor = counts * scale;
   block.mul_(factor / sum);
   block.scatter_add_(1, index, factor.neg());
-  return loss.sum().item<double>();
+  return loss.sum(at::kDouble).item<double>();
 }
 
 }  // namespace

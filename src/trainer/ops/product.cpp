@@ -7,6 +7,7 @@
 #include "base/require.h"
 #include "estimate/headroom_engine.h"
 #include "trainer/kernels/kernels.h"
+#include "trainer/ops/by_libtorch.h"
 #include "trainer/ops/row_blocks.h"
 #include "trainer/torch_memory.h"
 
@@ -117,10 +118,24 @@ void product_into_bf16(const at::Tensor& space, const at::Tensor& out, const at:
       });
 }
 
+bool is_blas(const at::Device& device, at::ScalarType dtype) {
+  return dtype == at::kDouble || is_by_libtorch(device);
+}
+
+void multiply_by_blas(const at::Tensor& out, const at::Tensor& left, const at::Tensor& right,
+                      Scaling scaling) {
+  if (out.scalar_type() == left.scalar_type()) {
+    out.addmm_(left, right, scaling.beta, scaling.alpha);
+  } else {
+    out.addmm_(widen(left), widen(right), scaling.beta, scaling.alpha);
+  }
+}
+
 }  // namespace
 
-at::Tensor product_space(std::int64_t inner, std::int64_t columns, at::ScalarType dtype) {
-  if (dtype == at::kDouble) return {};
+at::Tensor product_space(std::int64_t inner, std::int64_t columns,
+                         const at::TensorOptions& factor) {
+  if (is_blas(factor.device(), c10::typeMetaToScalarType(factor.dtype()))) return {};
   const TagScope scope(allocator::Component::workspace);
   const auto elements = estimate::product_space(static_cast<std::uint64_t>(inner),
                                                 static_cast<std::uint64_t>(columns));
@@ -129,10 +144,7 @@ at::Tensor product_space(std::int64_t inner, std::int64_t columns, at::ScalarTyp
 
 void product_in(const at::Tensor& space, const at::Tensor& out, const at::Tensor& left,
                 const at::Tensor& right, Scaling scaling) {
-  if (out.scalar_type() == at::kDouble) {
-    out.addmm_(left, right, scaling.beta, scaling.alpha);
-    return;
-  }
+  if (is_blas(out.device(), out.scalar_type())) return multiply_by_blas(out, left, right, scaling);
   require(out.size(1) == 1 || out.stride(1) == 1, "columns of a product's result lie side by side");
   require(
       left.size(1) == right.size(0) && out.size(0) == left.size(0) && out.size(1) == right.size(1),
@@ -147,7 +159,8 @@ void product_(const at::Tensor& out, const at::Tensor& left, const at::Tensor& r
     return;
   }
   const TagScope scope(allocator::Component::workspace);
-  const at::Tensor space = product_space(left.size(1), right.size(1), left.scalar_type());
+  if (is_blas(out.device(), out.scalar_type())) return multiply_by_blas(out, left, right, scaling);
+  const at::Tensor space = product_space(left.size(1), right.size(1), left.options());
   if (out.scalar_type() == at::kBFloat16) {
     product_into_bf16(space, out, left, right, scaling);
   } else {

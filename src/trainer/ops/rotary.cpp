@@ -50,7 +50,7 @@ void rotate_(at::Tensor& x, const RotaryTables& tables, std::int64_t sequence, d
 }  // namespace
 
 RotaryTables rotary_tables(std::int64_t longest, std::int64_t head_dim, double theta,
-                           at::ScalarType dtype, const estimate::RotaryScaling& scaling) {
+                           const at::TensorOptions& as, const estimate::RotaryScaling& scaling) {
   // Angles in fp64: at position 10⁵ an fp32 product is off by more than the cosine's own precision.
   const auto options = at::TensorOptions().dtype(at::kDouble);
   const at::Tensor exponent = at::arange(0, head_dim, 2, options) / static_cast<double>(head_dim);
@@ -58,8 +58,8 @@ RotaryTables rotary_tables(std::int64_t longest, std::int64_t head_dim, double t
   if (!scaling.divisors.empty())
     frequency.div_(at::tensor(at::ArrayRef<double>(scaling.divisors), options));
   const at::Tensor angle = at::outer(at::arange(longest, options), frequency);
-  return {at::cos(angle).mul_(scaling.magnitude).to(dtype),
-          at::sin(angle).mul_(scaling.magnitude).to(dtype)};
+  return {at::cos(angle).mul_(scaling.magnitude).to(as),
+          at::sin(angle).mul_(scaling.magnitude).to(as)};
 }
 
 void rotary_(at::Tensor& x, const RotaryTables& tables, std::int64_t sequence) {

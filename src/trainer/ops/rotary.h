@@ -9,6 +9,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/TensorOptions.h>
 
 #include <cstdint>
 
@@ -21,8 +22,10 @@ struct RotaryTables {
   at::Tensor sin;
 };
 
+// `as`: of what dtype, and where.
 RotaryTables rotary_tables(std::int64_t longest, std::int64_t head_dim, double theta,
-                           at::ScalarType dtype, const estimate::RotaryScaling& scaling = {});
+                           const at::TensorOptions& as,
+                           const estimate::RotaryScaling& scaling = {});
 
 // x is [batch·sequence, heads·head_dim], contiguous; positions count from 0 in every sample.
 void rotary_(at::Tensor& x, const RotaryTables& tables, std::int64_t sequence);

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "trainer/kernels/kernels.h"
+#include "trainer/ops/by_libtorch.h"
+#include "trainer/ops/score_blocks.h"
 #include "trainer/ops/shared_rows.h"
 
 namespace headroom::trainer::ops {
@@ -114,6 +116,7 @@ void with_number(const at::Tensor& tensor, const Work& work) {
 
 void soft_cap_rows(const at::Tensor& scores, const Sight& sight, double cap,
                    const at::Tensor& slopes) {
+  if (is_by_libtorch(scores)) return score_blocks::soft_cap(scores, sight, cap, slopes);
   with_number(scores, [&]<class Number>(Number /*dtype*/) {
     auto* first = slopes.defined() ? slopes.data_ptr<Number>() : nullptr;
     const std::int64_t stride = slopes.defined() ? slopes.stride(0) : 0;
@@ -125,6 +128,7 @@ void soft_cap_rows(const at::Tensor& scores, const Sight& sight, double cap,
 }
 
 void weigh_rows(const at::Tensor& weights, const Sight& sight, const at::Tensor& slopes) {
+  if (is_by_libtorch(weights)) return score_blocks::weigh(weights, sight, slopes);
   with_number(weights, [&]<class Number>(Number /*dtype*/) {
     const auto* first = slopes.data_ptr<Number>();
     for_rows<Number>(weights, sight, [&](const Seen<Number>& seen) {
@@ -134,6 +138,7 @@ void weigh_rows(const at::Tensor& weights, const Sight& sight, const at::Tensor&
 }
 
 void softmax_rows(const at::Tensor& scores, const Sight& sight, const at::Tensor& logsumexp) {
+  if (is_by_libtorch(scores)) return score_blocks::softmax(scores, sight, logsumexp);
   with_number(scores, [&]<class Number>(Number /*dtype*/) {
     auto* sums = logsumexp.defined() ? logsumexp.data_ptr<Number>() : nullptr;
     for_rows<Number>(scores, sight, [&](const Seen<Number>& seen) {
@@ -144,6 +149,7 @@ void softmax_rows(const at::Tensor& scores, const Sight& sight, const at::Tensor
 }
 
 void softmax_rows_again(const at::Tensor& scores, const Sight& sight, const at::Tensor& logsumexp) {
+  if (is_by_libtorch(scores)) return score_blocks::softmax_again(scores, sight, logsumexp);
   with_number(scores, [&]<class Number>(Number /*dtype*/) {
     const auto* sums = logsumexp.data_ptr<Number>();
     for_rows<Number>(scores, sight, [&](const Seen<Number>& seen) {
@@ -154,6 +160,7 @@ void softmax_rows_again(const at::Tensor& scores, const Sight& sight, const at::
 
 void softmax_rows_backward(const at::Tensor& grad, const Sight& sight, const at::Tensor& weights,
                            const at::Tensor& dout, const at::Tensor& out) {
+  if (is_by_libtorch(grad)) return score_blocks::softmax_backward(grad, sight, weights, dout, out);
   with_number(grad, [&]<class Number>(Number /*dtype*/) {
     const auto row_of = [](const at::Tensor& matrix, std::int64_t row) {
       return matrix.data_ptr<Number>() + row * matrix.stride(0);

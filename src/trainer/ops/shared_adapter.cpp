@@ -2,7 +2,6 @@
 #include "trainer/ops/shared_adapter.h"
 
 #include <ATen/ATen.h>
-#include <ATen/CPUGeneratorImpl.h>
 
 #include "trainer/ops/product.h"
 #include "trainer/torch_memory.h"
@@ -16,8 +15,7 @@ void add_shared_adapter(const Adapter& adapter, const at::Tensor& x,
                         std::optional<std::uint64_t> seed) {
   at::Tensor kept = x;
   if (seed && adapter.dropout > 0) {
-    saved.dropped = at::empty(x.sizes(), x.options().dtype(at::kBool));
-    saved.dropped.bernoulli_(adapter.dropout, at::detail::createCPUGenerator(*seed));
+    saved.dropped = dropout_mask(x, adapter.dropout, *seed);
     kept = drop_input(adapter, x, saved.dropped);
   }
   at::Tensor a, b;

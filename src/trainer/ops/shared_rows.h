@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "trainer/ops/by_libtorch.h"
+
 namespace headroom::trainer::ops {
 
 // Numbers below which a second thread costs more than it brings.
@@ -15,7 +17,7 @@ inline constexpr std::int64_t worth_sharing = 32768;
 
 // Whether the loops of kernels/kernels.h do it, row by row; where not, libtorch's operations do.
 inline bool has_kernels(const at::Tensor& tensor) {
-  return tensor.scalar_type() == at::kFloat && tensor.is_contiguous();
+  return tensor.scalar_type() == at::kFloat && tensor.is_contiguous() && !is_by_libtorch(tensor);
 }
 
 // Calls work(first, end) for parts of `rows` rows of `width` numbers each.
