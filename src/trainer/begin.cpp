@@ -72,16 +72,19 @@ Status agree(Ranks& ranks, const RunIdentity& identity) {
 
 Result<Bytes> capacity_of(const TrainRequest& request) {
   const Settings& settings = request.settings;
-  HEADROOM_TRY(const Bytes asked,
-               settings.capacity ? Result<Bytes>(*settings.capacity) : installed_ram());
-  const std::uint64_t own =
-      settings.capacity ? asked.value : asked.value / request.place.on_this_machine;
+  const auto gpu = settings.model.gpu();
+  HEADROOM_TRY(const Bytes asked, settings.capacity ? Result<Bytes>(*settings.capacity)
+                                  : gpu             ? free_on_gpu(*gpu)
+                                                    : installed_ram());
+  const bool shares = !settings.capacity && !gpu;
+  const std::uint64_t own = shares ? asked.value / request.place.on_this_machine : asked.value;
   return Bytes{round_down(own, allocator::page_bytes)};  // As the allocator does.
 }
 
 Result<std::unique_ptr<DeviceMemory>> make_memory(const TrainRequest& request, Bytes capacity,
                                                   Observer& observer) {
-  const auto refusal = allocator::find_host_refusal();
+  const auto gpu = request.settings.model.gpu();
+  const auto refusal = gpu ? std::nullopt : allocator::find_host_refusal();
   if (refusal) observer.on_note("without virtual memory: " + *refusal);
   const std::uint32_t rank = request.place.rank;
   HEADROOM_TRY(auto memory,
@@ -90,8 +93,9 @@ Result<std::unique_ptr<DeviceMemory>> make_memory(const TrainRequest& request, B
                                      .trace_path = rank == 0 ? request.trace_path : "",
                                      .recording_path = recording_path(request.output, rank),
                                      .batch = request.settings.batch.micro,
-                                     .virtual_memory = !refusal}));
-  if (!kernels::kernels().fused)
+                                     .virtual_memory = !refusal,
+                                     .gpu = gpu}));
+  if (!gpu && !kernels::kernels().fused)
     observer.on_note(
         "this processor does not say that it has AVX2 and fused multiply-add: training "
         "runs on portable kernels, which are several times slower");

@@ -25,6 +25,7 @@ constexpr const char* state_prefix = "optimizer.";   // Then "mean." and the par
 constexpr std::string_view run_prefix = "run: ";     // Of the identity's names.
 constexpr std::string_view sum_prefix = "sha256: ";  // Of the tensors' names.
 
+constexpr const char* device_key = "computed on";  // "gpu"; older versions and processors: none.
 constexpr const char* fused_key = "fused multiply-add";  // "true" or "false".
 
 using Metadata = std::map<std::string, std::string>;
@@ -205,7 +206,11 @@ Status save_checkpoint(const std::string& path, Model& model, Optimizer& optimiz
                        {"epoch", std::to_string(position.epoch)},
                        {"sample", std::to_string(position.sample)},
                        {"samples", std::to_string(position.samples)}};
-  metadata[fused_key] = kernels::kernels().fused ? "true" : "false";
+  if (model.options().gpu()) {
+    metadata[device_key] = "gpu";
+  } else {
+    metadata[fused_key] = kernels::kernels().fused ? "true" : "false";
+  }
   if (position.evaluated > 0) metadata["evaluated"] = std::to_string(position.evaluated);
   if (position.at_once) metadata["at once"] = std::to_string(*position.at_once);
   if (position.best) {
@@ -228,6 +233,7 @@ Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model,
                                 loaded.has_checksums ? identity : old_identity(identity), allowed));
   HEADROOM_TRY(loaded.position, read_position(file));
   if (const auto fused = find(file, fused_key)) loaded.fused = *fused == "true";
+  loaded.gpu = find(file, device_key) == "gpu";
   optimizer.allocate_states();
   const std::vector<NamedTensor> tensors = list_tensors(model, optimizer, true);
   HEADROOM_CHECK(check_tensors(file, tensors, model.part().stages == 1));

@@ -49,6 +49,7 @@ struct LoadedCheckpoint {
   // Whether its numbers were computed with fused multiply-add, which this processor's kernels may
   // do otherwise; nothing: an older version did not say.
   std::optional<bool> fused = {};
+  bool gpu = false;  // Whether a GPU computed them.
 };
 
 // Fills the trainable parameters and the optimizer, of a model that is split this rank's. Fails,

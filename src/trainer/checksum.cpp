@@ -11,8 +11,9 @@
 namespace headroom::trainer {
 
 std::string checksum_of(const at::Tensor& tensor) {
+  const at::Tensor here = tensor.cpu();
   return data::checksum_of(
-      std::string_view(static_cast<const char*>(tensor.data_ptr()), tensor.nbytes()));
+      std::string_view(static_cast<const char*>(here.data_ptr()), here.nbytes()));
 }
 
 namespace {

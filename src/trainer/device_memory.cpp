@@ -7,9 +7,14 @@
 #include <cerrno>
 #include <utility>
 
+#include "allocator/backends/cuda_driver.h"
+#include "allocator/backends/device_backend.h"
+#include "allocator/backends/hip_driver.h"
+#include "allocator/backends/host.h"
 #include "allocator/forensics/diagnose.h"
 #include "machine/os_error.h"
 #include "machine/user_files.h"
+#include "trainer/gpu_allocator.h"
 
 namespace headroom::trainer {
 
@@ -18,17 +23,41 @@ namespace {
 // Events of one stream, and as many of the device; 1 MiB.
 constexpr std::uint64_t recorded_events = 16384;
 
-allocator::FlightOptions recording_options() {
-  return {.shards = 1, .shard_records = recorded_events, .device = "host memory"};
+allocator::FlightOptions recording_options(bool is_gpu) {
+  return {.shards = 1,
+          .shard_records = recorded_events,
+          .device = is_gpu ? "a GPU's memory" : "host memory"};
 }
 
 Result<std::unique_ptr<allocator::FlightRecorder>> start_recording(
     const DeviceMemory::Options& options) {
   if (options.recording_path.empty() || options.source != MemorySource::headroom)
     return std::unique_ptr<allocator::FlightRecorder>();
-  allocator::FlightOptions recording = recording_options();
+  allocator::FlightOptions recording = recording_options(options.gpu.has_value());
   recording.capacity_bytes = options.capacity.value;
   return allocator::FlightRecorder::create(options.recording_path, recording);
+}
+
+Result<std::unique_ptr<allocator::Driver>> open_gpu(int gpu) {
+  const auto runtime = replaceable_gpu_runtime();
+  if (!runtime)
+    return Error{Errc::unsupported,
+                 "expected a libtorch whose allocator on the GPU can be replaced, found none",
+                 "--allocator libtorch, which keeps to no capacity, or --device cpu"};
+  return *runtime == allocator::GpuRuntime::hip ? allocator::open_hip(gpu)
+                                                : allocator::open_cuda(gpu);
+}
+
+Result<std::unique_ptr<allocator::Backend>> make_backend(const DeviceMemory::Options& options) {
+  using VirtualMemory = allocator::HostBackend::VirtualMemory;
+  if (options.gpu && options.source == MemorySource::headroom) {
+    HEADROOM_TRY(auto driver, open_gpu(*options.gpu));
+    return std::unique_ptr<allocator::Backend>(
+        std::make_unique<allocator::DeviceBackend>(std::move(driver)));
+  }
+  HEADROOM_TRY(auto host, allocator::HostBackend::create(
+                              options.virtual_memory ? VirtualMemory::on : VirtualMemory::off));
+  return std::unique_ptr<allocator::Backend>(std::move(host));
 }
 
 }  // namespace
@@ -37,26 +66,33 @@ Result<std::unique_ptr<DeviceMemory>> DeviceMemory::create(const Options& option
   // A new file in its place: what was there may have other names that are to keep it.
   if (!options.trace_path.empty())
     HEADROOM_CHECK(machine::write_file_atomic(options.trace_path, ""));
-  using VirtualMemory = allocator::HostBackend::VirtualMemory;
-  HEADROOM_TRY(auto backend, allocator::HostBackend::create(
-                                 options.virtual_memory ? VirtualMemory::on : VirtualMemory::off));
+  HEADROOM_TRY(auto backend, make_backend(options));
   HEADROOM_TRY(auto planner, allocator::BackgroundThread::start());
   std::unique_ptr<DeviceMemory> memory(
       new DeviceMemory(std::move(backend), std::move(planner), options));
+  HEADROOM_CHECK(memory->put_under_libtorch());
   if (!options.trace_path.empty() && !memory->trace_) {
     return machine::os_error(errno, "writing " + options.trace_path);
   }
   return memory;
 }
 
-DeviceMemory::DeviceMemory(std::unique_ptr<allocator::HostBackend> backend,
+DeviceMemory::DeviceMemory(std::unique_ptr<allocator::Backend> backend,
                            std::unique_ptr<allocator::BackgroundThread> planner,
                            const Options& options)
     : options_(options),
       planner_(std::move(planner)),
-      allocator_(std::move(backend), options.capacity.value, core_options()) {
-  if (options.source == MemorySource::libtorch) return;
-  torch_.emplace(policy(), [this](const allocator::Request& request) { return explain(request); });
+      allocator_(std::move(backend), options.capacity.value, core_options()) {}
+
+Status DeviceMemory::put_under_libtorch() {
+  if (options_.source == MemorySource::libtorch) return Done{};
+  const auto why = [this](const allocator::Request& request) { return explain(request); };
+  if (options_.gpu) {
+    HEADROOM_TRY(torch_, TorchMemory::on_gpu(policy(), why));
+  } else {
+    torch_ = std::make_unique<TorchMemory>(policy(), why);
+  }
+  return Done{};
 }
 
 allocator::HeadroomAllocator::Options DeviceMemory::core_options() {
@@ -137,7 +173,14 @@ std::string recording_path(const std::string& output, std::uint32_t rank) {
 }
 
 std::uint64_t recording_bytes() {
-  return allocator::flight_file_bytes(recording_options());
+  return allocator::flight_file_bytes(recording_options(false));
+}
+
+Result<Bytes> free_on_gpu(int gpu) {
+  constexpr Bytes of_libraries = 512_MiB;  // Their code and workspaces; an estimate.
+  HEADROOM_TRY(const auto driver, open_gpu(gpu));
+  HEADROOM_TRY(const allocator::MemoryInfo memory, driver->memory_info());
+  return Bytes{memory.free_bytes - std::min(memory.free_bytes, of_libraries.value)};
 }
 
 Result<Bytes> installed_ram() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The memory a job trains in: headroom's allocator over host pages, with the job's hard capacity,
-// under libtorch; what it records of that; and why it did not suffice.
+// The memory a job trains in: headroom's allocator over host pages or over a GPU's memory, with the
+// job's hard capacity, under libtorch; what it records of that; and why it did not suffice.
 #pragma once
 
 #include <fstream>
@@ -9,8 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "allocator/backend.h"
 #include "allocator/backends/background_thread.h"
-#include "allocator/backends/host.h"
 #include "allocator/files/flight_recorder.h"
 #include "allocator/forensics/batch_observer.h"
 #include "allocator/headroom/headroom_allocator.h"
@@ -35,9 +35,11 @@ class DeviceMemory {
     std::string recording_path = {};  // The last events, readable after a crash; empty: none.
     std::uint64_t batch = 0;          // Samples in a micro-batch; 0: not known.
     bool virtual_memory = true;       // Host memory may be remapped.
+    std::optional<int> gpu = {};      // The GPU's number in place of host memory; not remapped.
   };
 
-  // Requires: outlives every tensor made meanwhile.
+  // Requires: outlives every tensor made meanwhile. Of a GPU there is one in a process, before
+  // anything is on a GPU; it fails where libtorch's allocator cannot be replaced there.
   static Result<std::unique_ptr<DeviceMemory>> create(const Options& options);
 
   Bytes capacity() const { return {allocator_.capacity_bytes()}; }
@@ -61,8 +63,9 @@ class DeviceMemory {
   const std::optional<Error>& recording_problem() const { return recording_problem_; }
 
  private:
-  DeviceMemory(std::unique_ptr<allocator::HostBackend> backend,
+  DeviceMemory(std::unique_ptr<allocator::Backend> backend,
                std::unique_ptr<allocator::BackgroundThread> planner, const Options& options);
+  Status put_under_libtorch();
   allocator::HeadroomAllocator::Options core_options();
   allocator::Policy& policy();
   allocator::OutOfMemory explain(const allocator::Request& request) const;
@@ -75,7 +78,7 @@ class DeviceMemory {
   allocator::HeadroomAllocator allocator_;
   allocator::BatchObserver batches_;
   std::optional<allocator::TraceRecorder> recorder_;
-  std::optional<TorchMemory> torch_;
+  std::unique_ptr<TorchMemory> torch_;
   std::optional<allocator::OutOfMemory> failure_;
 };
 
@@ -83,7 +86,9 @@ class DeviceMemory {
 std::string recording_path(const std::string& output, std::uint32_t rank = 0);
 std::uint64_t recording_bytes();
 
-// The RAM this machine has; the capacity of a job that sets none.
+// The RAM this machine has, and what is free on a GPU, less what the libraries of a step take there
+// beside the allocator: the capacity of a job that sets none.
 Result<Bytes> installed_ram();
+Result<Bytes> free_on_gpu(int gpu);
 
 }  // namespace headroom::trainer

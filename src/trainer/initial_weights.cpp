@@ -22,6 +22,15 @@ bool is_norm_weight(const std::string& name) {
          name.ends_with("ln_2.weight") || name.ends_with("ln_f.weight");
 }
 
+// Random numbers are the processor's, so that a seed gives the same ones wherever the model is.
+template <class Draw>
+void draw(const at::Tensor& value, const Draw& into) {
+  if (value.is_cpu()) return into(value);
+  const at::Tensor drawn = at::empty(value.sizes(), value.options().device(at::kCPU));
+  into(drawn);
+  value.copy_(drawn);
+}
+
 }  // namespace
 
 void Model::initialise_base(std::uint64_t seed) {
@@ -45,7 +54,8 @@ void Model::initialise_base(std::uint64_t seed) {
     const at::Generator generator = at::detail::createCPUGenerator(mix_seed(seed, use));
     const auto& [matrix, first, rows] = parameter.quantised;
     if (matrix == nullptr) {
-      parameter.value.normal_(0, deviation, generator);
+      draw(parameter.value,
+           [&](const at::Tensor& value) { value.normal_(0, deviation, generator); });
       continue;
     }
     const TagScope scope(allocator::Component::workspace);
@@ -68,7 +78,9 @@ void Model::initialise_adapters(std::uint64_t seed) {
       continue;
     }
     const double bound = 1.0 / std::sqrt(static_cast<double>(parameter.value.size(1)));
-    parameter.value.uniform_(-bound, bound, at::detail::createCPUGenerator(mix_seed(seed, use)));
+    draw(parameter.value, [&](const at::Tensor& value) {
+      value.uniform_(-bound, bound, at::detail::createCPUGenerator(mix_seed(seed, use)));
+    });
   }
 }
 

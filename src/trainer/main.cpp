@@ -30,6 +30,7 @@
 #include "trainer/calibration/calibrate.h"
 #include "trainer/check_files.h"
 #include "trainer/checkpoint.h"
+#include "trainer/gpu_settings.h"
 #include "trainer/oom_score.h"
 #include "trainer/ranks/ranks.h"
 #include "trainer/run_identity.h"
@@ -47,6 +48,7 @@ struct Arguments {
   std::string trace;
   std::string base;
   std::string allocator = "headroom";
+  std::string device = "auto";
   bool resume = false;
   std::vector<std::string> allowed_changes;
   bool calibrate = false;
@@ -184,10 +186,12 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
     HEADROOM_TRY(plan, run::plan_rank(plan, loaded, request.place.ranks));
   }
   HEADROOM_TRY(request.settings, make_settings(loaded));
+  request.chosen = loaded.chosen;
   if (stages > 1) request.settings.model.part = plan.stages.at(request.place.rank).part;
+  HEADROOM_TRY(const auto note, choose_device(arguments.device, request.place, request.settings));
+  if (note) request.chosen += (request.chosen.empty() ? "" : "; ") + *note;
   request.predicted = report::to_json(plan);
   request.automatic = loaded.automatic;
-  request.chosen = loaded.chosen;
   request.tensorboard = loaded.tensorboard;
   request.trace_path = arguments.trace;
   request.base_folder = arguments.base;
@@ -316,6 +320,11 @@ void add_options(CLI::App& app, Arguments& arguments) {
          "libtorch's is neither limited nor counted, and is there to compare speed")
       ->type_name("headroom|libtorch")
       ->check(CLI::IsMember({"headroom", "libtorch"}));
+  app.add_option("--device", arguments.device,
+                 "Where to compute (default: on the GPU if this libtorch sees one, else on the "
+                 "processor)")
+      ->type_name("auto|cpu|gpu")
+      ->check(CLI::IsMember({"auto", "cpu", "gpu"}));
   app.add_option("--save-base", arguments.base,
                  "With method.kind = \"qlora\": write the quantised base there, as transformers "
                  "and bitsandbytes read it, before the training begins")

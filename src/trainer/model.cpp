@@ -93,7 +93,7 @@ Model::Model(const ModelConfig& config, ModelOptions options)
   }
   if (!config.is_gpt2())
     rotary_ = ops::rotary_tables(options_.longest, signed_size(config.head_dim), config.rope_theta,
-                                 options_.dtype, config.rotary);
+                                 options_.tensors(options_.dtype), config.rotary);
 }
 
 void Model::add_layers() {
@@ -132,7 +132,8 @@ ops::Norm Model::add_norm(const std::string& name) {
 }
 
 Parameter* Model::add(const std::string& name, at::IntArrayRef shape) {
-  base_.push_back({name, at::empty(shape, options_.dtype), {}, !options_.lora.has_value()});
+  base_.push_back(
+      {name, at::empty(shape, options_.tensors(options_.dtype)), {}, !options_.lora.has_value()});
   stored_.push_back({name, base_.back().value});
   return &base_.back();
 }
@@ -145,7 +146,7 @@ void Model::begin_fused(const std::string& name, std::initializer_list<Target> t
   if (options_.quantised) {
     stored_.push_back(make_quantised(name, rows, hidden));
   } else {
-    stored_.push_back({name, at::empty({rows, hidden}, options_.dtype)});
+    stored_.push_back({name, at::empty({rows, hidden}, options_.tensors(options_.dtype))});
   }
   next_row_ = 0;
 }
@@ -241,9 +242,10 @@ std::optional<ops::Adapter> Model::add_adapter(const std::string& name, Target t
   const LoraOptions& lora = *options_.lora;
   const auto [out, in] = *adapter_shape(config_, target);
   const TagScope scope(Component::adapters);
-  adapters_.push_back({name + ".lora_A.weight", at::empty({lora.rank, in}, lora.dtype), {}, true});
+  const at::TensorOptions tensors = options_.tensors(lora.dtype);
+  adapters_.push_back({name + ".lora_A.weight", at::empty({lora.rank, in}, tensors), {}, true});
   Parameter* a = &adapters_.back();
-  adapters_.push_back({name + ".lora_B.weight", at::empty({out, lora.rank}, lora.dtype), {}, true});
+  adapters_.push_back({name + ".lora_B.weight", at::empty({out, lora.rank}, tensors), {}, true});
   return ops::Adapter{a, &adapters_.back(), lora.alpha / static_cast<double>(lora.rank),
                       lora.dropout};
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/TensorOptions.h>
 
 #include <cstdint>
 #include <deque>
@@ -43,6 +44,15 @@ struct ModelOptions {
   // How the matrices of layers are kept, where they are quantised: nf4, nf4_dq or int8. Embedding,
   // head, norms and biases never are. Requires: lora.
   std::optional<estimate::WeightFormat> quantised = {};
+  at::Device device = at::kCPU;  // Where it is and computes.
+
+  // Its number, where that is a GPU.
+  std::optional<int> gpu() const {
+    return device.is_cpu() ? std::nullopt : std::optional<int>(device.index());
+  }
+  at::TensorOptions tensors(at::ScalarType type) const {
+    return at::TensorOptions().dtype(type).device(device);
+  }
 };
 
 // Owns its parameters; layers point into it, so it is neither copied nor moved.

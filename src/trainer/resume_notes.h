@@ -10,6 +10,6 @@
 namespace headroom::trainer {
 
 // Where it goes on, and what of the checkpoint is not as one that this processor writes.
-std::vector<std::string> resume_notes(const LoadedCheckpoint& loaded);
+std::vector<std::string> resume_notes(const LoadedCheckpoint& loaded, bool on_gpu);
 
 }  // namespace headroom::trainer

@@ -84,9 +84,11 @@ void add_method(const std::optional<LoraOptions>& lora, RunIdentity& identity) {
 }
 
 void add_options(const ModelOptions& options, RunIdentity& identity) {
-  // The way to the same numbers, but for their rounding: attention, checkpointing, loss, and how
-  // the model is split. These are what a job that ran out of memory changes before it goes on.
-  const auto& [dtype, lora, attention, checkpointing, loss, longest, part, quantised] = options;
+  // The way to the same numbers, but for their rounding: attention, checkpointing, loss, how
+  // the model is split, and where it is computed. These are what a job that ran out of memory
+  // changes before it goes on.
+  const auto& [dtype, lora, attention, checkpointing, loss, longest, part, quantised, device] =
+      options;
   add_method(lora, identity);
   if (quantised) identity["method.base"] = to_string(*quantised);
   identity["compute.dtype"] = name_of(dtype);

@@ -107,6 +107,12 @@ Status SafetensorsFile::read(const std::string& name, const at::Tensor& into) co
 
 Status SafetensorsFile::read_part(const std::string& name, std::int64_t first,
                                   const at::Tensor& into) const {
+  if (!into.is_cpu()) {
+    const at::Tensor here = at::empty(into.sizes(), into.options().device(at::kCPU));
+    HEADROOM_CHECK(read_part(name, first, here));
+    into.copy_(here);
+    return Done{};
+  }
   const SafetensorsEntry& entry = header_.tensors.at(name);
   const auto dtype = find_dtype(entry.dtype);
   const bool converts = dtype && *dtype != into.scalar_type();
@@ -156,8 +162,10 @@ Status write_safetensors(const std::string& path, const std::vector<NamedTensor>
                          const std::function<std::string(std::string header)>& finish) {
   return write_safetensors(path, describe(tensors), metadata, finish,
                            [&](const TensorSink& sink) -> Status {
-                             for (const auto& [name, tensor] : tensors)
-                               HEADROOM_CHECK(sink(tensor.data_ptr(), tensor.nbytes()));
+                             for (const auto& [name, tensor] : tensors) {
+                               const at::Tensor here = tensor.cpu();
+                               HEADROOM_CHECK(sink(here.data_ptr(), here.nbytes()));
+                             }
                              return Done{};
                            });
 }

@@ -208,6 +208,7 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
 
 Json to_json(const Settings& settings) {
   const auto& quantised = settings.model.quantised;
+  const bool is_gpu = settings.model.gpu().has_value();
   Json json = {{"method", quantised             ? "qlora"
                           : settings.model.lora ? "lora"
                                                 : "full"},
@@ -221,7 +222,10 @@ Json to_json(const Settings& settings) {
                {"schedule", to_string(settings.schedule.kind)},
                {"epochs", settings.epochs},
                {"seed", settings.seed},
-               {"device", "cpu"},
+               {"device", is_gpu ? "gpu" : "cpu"},
+               {"capacity_from", settings.capacity ? "device.capacity"
+                                 : is_gpu          ? "free on the GPU"
+                                                   : "installed RAM"},
                {"allocator", "headroom"}};
   if (quantised) json["base"] = to_string(*quantised);
   if (settings.model.part) json["stages"] = settings.model.part->stages;

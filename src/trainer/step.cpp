@@ -36,6 +36,14 @@ Pass make_pass(const Model& model, const MicroBatch& batch, std::size_t layer,
           .dropout_seed = dropout_seed};
 }
 
+// The same where the model is.
+MicroBatch on_device(MicroBatch batch, const Model& model) {
+  const TagScope scope(Component::other);
+  batch.ids = batch.ids.to(model.options().device);
+  batch.targets = batch.targets.to(model.options().device);
+  return batch;
+}
+
 // For each layer, what its backward pass needs; nothing below the lowest trained parameter.
 std::vector<Keep> plan_keeping(Model& model) {
   std::vector<Keep> keeps;
@@ -110,7 +118,7 @@ at::Tensor normalise_last(Model& model, const at::Tensor& hidden) {
 
 StageRun::StageRun(Model& model, MicroBatch batch, double scale, std::uint64_t seed)
     : model_(model),
-      batch_(std::move(batch)),
+      batch_(on_device(std::move(batch), model)),
       scale_(scale),
       seed_(seed),
       checkpointed_(model.options().checkpointing == Checkpointing::layer),
@@ -180,11 +188,13 @@ double evaluate_head(Model& model, const MicroBatch& batch, at::Tensor hidden) {
   return ops::evaluate_loss({normed, batch.targets, 1, model.config().logit_cap}, model.head());
 }
 
-double evaluate_micro_batch(Model& model, const MicroBatch& batch) {
+double evaluate_micro_batch(Model& model, const MicroBatch& given) {
+  const MicroBatch batch = on_device(given, model);
   return evaluate_head(model, batch, forward_only(model, batch, {}));
 }
 
-at::Tensor compute_logits(Model& model, const MicroBatch& batch) {
+at::Tensor compute_logits(Model& model, const MicroBatch& given) {
+  const MicroBatch batch = on_device(given, model);
   const at::Tensor hidden = normalise_last(model, forward_only(model, batch, {}));
   const TagScope scope(Component::logits);
   at::Tensor logits = ops::product(hidden, model.head().value.t());

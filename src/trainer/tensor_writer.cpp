@@ -50,7 +50,8 @@ Status TensorWriter::give(const Parts& parts, const std::vector<NamedTensor>& te
     const bool is_own = rank == ranks_->rank();
     for (std::size_t i = 0; i < parts.of_ranks[rank].size(); ++i) {
       const std::uint64_t bytes = parts.of_ranks[rank][i].entry.bytes;
-      const void* own = is_own ? tensors[i].tensor.data_ptr() : nullptr;
+      const at::Tensor here = is_own ? tensors[i].tensor.cpu() : at::Tensor();
+      const void* own = is_own ? here.data_ptr() : nullptr;
       if (rank == writer) {  // It has them.
         if (is_own) HEADROOM_CHECK(sink(own, bytes));
         continue;

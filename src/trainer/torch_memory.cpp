@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "trainer/gpu_allocator.h"
 
 namespace headroom::trainer {
 
@@ -21,19 +22,37 @@ using allocator::Policy;
 
 class TorchMemory::Hook : public c10::Allocator {
  public:
-  Hook(Policy& policy, ExplainRefusal explain)
-      : policy_(policy),
-        explain_(std::move(explain)),
-        previous_(c10::GetAllocator(c10::DeviceType::CPU)) {
-    c10::SetAllocator(c10::DeviceType::CPU, this);
+  Hook(Policy& policy, ExplainRefusal explain) : policy_(policy), explain_(std::move(explain)) {}
+  ~Hook() override {
+    if (previous_ != nullptr) c10::SetAllocator(c10::DeviceType::CPU, previous_);
+    if (of_gpu() == this) of_gpu() = nullptr;
   }
-  ~Hook() override { c10::SetAllocator(c10::DeviceType::CPU, previous_); }
   Hook(const Hook&) = delete;
   Hook& operator=(const Hook&) = delete;
 
-  // libtorch keeps the allocator in a registry of its own; asking it there leaves no global of
-  // ours.
-  static Hook* installed() { return dynamic_cast<Hook*>(c10::GetAllocator(c10::DeviceType::CPU)); }
+  void install() {
+    previous_ = c10::GetAllocator(c10::DeviceType::CPU);
+    c10::SetAllocator(c10::DeviceType::CPU, this);
+  }
+  Status install_on_gpu() {
+    HEADROOM_CHECK(replace_gpu_allocator({
+        [](std::size_t bytes) -> void* {
+          Hook* hook = of_gpu();
+          TORCH_CHECK(hook != nullptr, "the GPU's memory was asked for after the run");
+          return bytes == 0 ? nullptr : hook->take(bytes);
+        },
+        [](void* address) { give_back(of_gpu(), address); },
+    }));
+    of_gpu() = this;
+    return Done{};
+  }
+
+  // libtorch keeps the allocator of the processor in a registry of its own, and that of the GPU
+  // behind functions that cannot be asked.
+  static Hook* installed() {
+    if (Hook* hook = of_gpu()) return hook;
+    return dynamic_cast<Hook*>(c10::GetAllocator(c10::DeviceType::CPU));
+  }
 
   // Not marked as overriding: which of the two does depends on PyTorch's version (2.3), as whether
   // copy_data() does.
@@ -42,7 +61,8 @@ class TorchMemory::Hook : public c10::Allocator {
   }
   c10::DataPtr allocate(std::size_t bytes) {
     if (bytes == 0) return {nullptr, c10::Device(c10::DeviceType::CPU)};
-    return allocate_block(bytes);
+    void* data = take(bytes);
+    return {data, data, &Hook::free_block, c10::Device(c10::DeviceType::CPU)};
   }
   void copy_data(void* to, const void* from, std::size_t bytes) const {
     std::memcpy(to, from, bytes);
@@ -76,7 +96,12 @@ class TorchMemory::Hook : public c10::Allocator {
   }
 
  private:
-  c10::DataPtr allocate_block(std::size_t bytes) {
+  static std::atomic<Hook*>& of_gpu() {
+    static std::atomic<Hook*> hook = nullptr;
+    return hook;
+  }
+
+  void* take(std::size_t bytes) {
     const MutexLock lock(mutex_);
     const Component tag = tag_;
     const allocator::Request request{.bytes = bytes, .tag = tag};
@@ -87,9 +112,8 @@ class TorchMemory::Hook : public c10::Allocator {
     }
     live_.insert(*address);
     note_peak(tag);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): a host policy's address is a pointer.
-    auto* data = reinterpret_cast<void*>(*address);
-    return {data, data, &Hook::free_block, c10::Device(c10::DeviceType::CPU)};
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a policy's address is a pointer there.
+    return reinterpret_cast<void*>(*address);
   }
 
   OutOfMemory explain_by_usage(const allocator::Request& request) const HEADROOM_REQUIRES(mutex_) {
@@ -102,7 +126,9 @@ class TorchMemory::Hook : public c10::Allocator {
   // libtorch may free when we are gone, or when another hook has come (its own caches outlive a
   // TorchMemory): only what this hook handed out goes back to its policy.
   static void free_block(void* data) {
-    Hook* hook = installed();
+    give_back(dynamic_cast<Hook*>(c10::GetAllocator(c10::DeviceType::CPU)), data);
+  }
+  static void give_back(Hook* hook, void* data) {
     if (hook == nullptr) return;
     const MutexLock lock(hook->mutex_);
     const auto address = reinterpret_cast<allocator::Address>(data);
@@ -120,7 +146,7 @@ class TorchMemory::Hook : public c10::Allocator {
   mutable Mutex mutex_;
   Policy& policy_ HEADROOM_GUARDED_BY(mutex_);
   ExplainRefusal explain_;
-  c10::Allocator* previous_;
+  c10::Allocator* previous_ = nullptr;
   std::atomic<Component> tag_{Component::other};
   ByComponent peak_ HEADROOM_GUARDED_BY(mutex_);
   std::uint64_t recent_peak_bytes_ HEADROOM_GUARDED_BY(mutex_) = 0;
@@ -130,8 +156,17 @@ class TorchMemory::Hook : public c10::Allocator {
 };
 
 TorchMemory::TorchMemory(Policy& policy, ExplainRefusal explain)
-    : hook_(std::make_unique<Hook>(policy, std::move(explain))) {}
+    : hook_(std::make_unique<Hook>(policy, std::move(explain))) {
+  hook_->install();
+}
+TorchMemory::TorchMemory(std::unique_ptr<Hook> hook) : hook_(std::move(hook)) {}
 TorchMemory::~TorchMemory() = default;
+
+Result<std::unique_ptr<TorchMemory>> TorchMemory::on_gpu(Policy& policy, ExplainRefusal explain) {
+  auto hook = std::make_unique<Hook>(policy, std::move(explain));
+  HEADROOM_CHECK(hook->install_on_gpu());
+  return std::unique_ptr<TorchMemory>(new TorchMemory(std::move(hook)));
+}
 
 allocator::Usage TorchMemory::usage() const {
   return hook_->usage();

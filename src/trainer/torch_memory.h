@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// libtorch's CPU memory, taken from an allocator::Policy: every tensor of the process is a block of
-// the policy, tagged with the component that the training code is working on at that moment.
+// libtorch's memory, of the processor or of a GPU, taken from an allocator::Policy: every tensor
+// there is a block of the policy, tagged with the component that the training code is working on at
+// that moment.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "allocator/component.h"
 #include "allocator/forensics/out_of_memory.h"
 #include "allocator/policy.h"
+#include "base/result.h"
 
 namespace headroom::trainer {
 
@@ -24,6 +26,10 @@ class TorchMemory {
  public:
   // Without `explain`, a refusal says what the policy's usage() tells.
   explicit TorchMemory(allocator::Policy& policy, ExplainRefusal explain = {});
+  // The same of the GPU: `policy` hands out addresses there. Once in a process; fails where
+  // libtorch's allocator of the GPU cannot be replaced.
+  static Result<std::unique_ptr<TorchMemory>> on_gpu(allocator::Policy& policy,
+                                                     ExplainRefusal explain = {});
   ~TorchMemory();
   TorchMemory(const TorchMemory&) = delete;
   TorchMemory& operator=(const TorchMemory&) = delete;
@@ -41,6 +47,7 @@ class TorchMemory {
  private:
   friend class TagScope;
   class Hook;
+  explicit TorchMemory(std::unique_ptr<Hook> hook);
   std::unique_ptr<Hook> hook_;
 };
 

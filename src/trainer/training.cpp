@@ -130,8 +130,7 @@ class Run {
     totals_.samples = position_.samples;
     if (start_) totals_.elapsed_s = seconds_since(*start_);
     Json settings = to_json(settings_);
-    settings["capacity_from"] = settings_.capacity ? "device.capacity" : "installed RAM";
-    settings["kernels"] = kernels::kernels().name;
+    settings["kernels"] = settings_.model.gpu() ? "libtorch" : kernels::kernels().name;
     settings["warmup_steps"] = schedule_.warmup_steps();
     settings["data_samples"] = samples_.training.size();
     settings["data_tokens"] = samples_.training.count_tokens();
@@ -155,7 +154,8 @@ class Run {
     output_.found_checkpoint(position_.steps);
     end_epoch();  // Older versions stopped in front of it.
     HEADROOM_CHECK(find_best());
-    for (const std::string& note : resume_notes(loaded)) observer_.on_note(note);
+    for (const std::string& note : resume_notes(loaded, settings_.model.gpu().has_value()))
+      observer_.on_note(note);
     return Done{};
   }
 

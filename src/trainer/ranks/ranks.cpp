@@ -57,8 +57,10 @@ class Ranks::Staging {
       if (!together) return false;
     }
     type_ = type;
-    auto* from = static_cast<std::byte*>(tensor.data_ptr());
-    std::uint64_t left = tensor.nbytes();
+    const at::Tensor here = tensor.cpu();
+    if (!tensor.is_cpu()) away_.push_back({tensor, here});
+    auto* from = static_cast<std::byte*>(here.data_ptr());
+    std::uint64_t left = here.nbytes();
     while (left > 0) {
       const std::uint64_t bytes = std::min(left, ranks_.group_->staging_bytes() - used_);
       averager::copy(from, ranks_.group_->staging() + used_, bytes);
@@ -82,6 +84,9 @@ class Ranks::Staging {
       averager::copy(from, piece.into, piece.bytes);
       from += piece.bytes;
     }
+    for (const Away& away : away_) away.tensor.copy_(away.here);
+    // The last one may still have pieces to come.
+    if (away_.size() > 1) away_.erase(away_.begin(), away_.end() - 1);
     pieces_.clear();
     used_ = 0;
     return true;
@@ -93,8 +98,14 @@ class Ranks::Staging {
     std::uint64_t bytes;
   };
 
+  // A tensor of a GPU, and its copy here, which is summed and copied back.
+  struct Away {
+    at::Tensor tensor, here;
+  };
+
   Ranks& ranks_;
   ElementType type_ = ElementType::float32;
+  std::vector<Away> away_;
   std::vector<Piece> pieces_;
   std::uint64_t used_ = 0;
 };
