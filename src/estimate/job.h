@@ -122,10 +122,10 @@ struct Job {
     Loss loss = Loss::eager;
     NormKernel norm = NormKernel::eager;
     // use_liger_kernel of TrainingArguments, and what its liger_kernel_config says of each kernel
-    // (nothing: as apply_liger_kernel_to_… of the family has it). `glu`: "swiglu" or "geglu".
+    // (nothing: as apply_liger_kernel_to_… of the family has it, which is given no other ones).
     struct Liger {
       bool on = false;
-      std::optional<bool> rope, rms_norm, glu, cross_entropy, fused_linear_cross_entropy;
+      std::optional<bool> rope, rms_norm, swiglu, geglu, cross_entropy, fused_linear_cross_entropy;
     } liger;
     DType residual =
         DType::bf16;  // compute.dtype if not given; fp32 after PEFT's k-bit preparation.

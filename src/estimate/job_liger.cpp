@@ -20,8 +20,8 @@ struct Kernel {
 constexpr std::array<Kernel, 6> kernels = {
     {{"rope", &Liger::rope},
      {"rms_norm", &Liger::rms_norm},
-     {"swiglu", &Liger::glu},
-     {"geglu", &Liger::glu},
+     {"swiglu", &Liger::swiglu},
+     {"geglu", &Liger::geglu},
      {"cross_entropy", &Liger::cross_entropy},
      {"fused_linear_cross_entropy", &Liger::fused_linear_cross_entropy}}};
 

@@ -10,6 +10,7 @@
 #include "estimate/tape.h"
 #include "estimate/transformers/image_size.h"
 #include "estimate/transformers/liger.h"
+#include "estimate/transformers/mlp.h"
 #include "estimate/transformers/network.h"
 #include "estimate/transformers/preference.h"
 
@@ -83,6 +84,33 @@ Status check_images(const Job& job, const Architecture& model) {
       .at(infers ? "batch.prompt" : "batch.sequence");
 }
 
+// What a recording of them has room for: 2.5 GB where they have adapters.
+constexpr std::uint64_t single_experts_max = std::uint64_t{1} << 16U;
+
+Status check_experts(const Job& job, const Architecture& model) {
+  const std::uint64_t count = transformers::single_experts(job, model);
+  if (count <= single_experts_max) return Done{};
+  return Error{Errc::unsupported,
+               fmt::format("expected at most {} experts in all layers that are planned one by one, "
+                           "as quantised ones and those with adapters are, found {}",
+                           single_experts_max, count),
+               "plan it with plain weights, and adapters on targets = [\"q\", \"k\", \"v\", "
+               "\"o\"] alone"}
+      .at("num_experts");
+}
+
+// As PEFT's inject_adapter ends where no module has one of the names (tuners/tuners_utils.py).
+Error no_module(const Job& job, const Architecture& model, std::string_view has) {
+  std::string found;
+  for (const Target target : job.method.targets)
+    found += fmt::format("{}{}", found.empty() ? "" : ", ", to_string(target));
+  return Error{Errc::invalid,
+               fmt::format("expected modules that {} has ({}), found {}, of which it has none",
+                           model.family, has, found),
+               "write targets = \"all-linear\", or the names of some of them"}
+      .at("method.targets");
+}
+
 // Embedding and head with adapters or copies: of a decoder, which has one of each.
 Status check_adapted_ends(const Job& job, const Architecture& model) {
   const bool adapts = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
@@ -107,7 +135,8 @@ Status check_adapted_ends(const Job& job, const Architecture& model) {
   const bool passes_by =
       job.preference.trainer != TrainerKind::sft &&
       transformers::parse_version(job.preference.trl) >= transformers::tiled_head;
-  if (has(job.method.targets, Target::head) && (passes_by || job.compute.liger.on))
+  const bool fused = transformers::liger_of(job, model.family).fused_loss;
+  if (has(job.method.targets, Target::head) && (passes_by || fused))
     return Error{
         Errc::unsupported,
         fmt::format("expected no adapter on lm_head, which {} passes by, so that it learns "
@@ -153,7 +182,8 @@ Result<Recording> record_transformers(const Job& job, const Architecture& given,
   HEADROOM_CHECK(check_images(job, model));
   HEADROOM_CHECK(check_samples(job, model));
   HEADROOM_CHECK(check_adapted_ends(job, model));
-  HEADROOM_CHECK(transformers::check_liger(job));
+  HEADROOM_CHECK(check_experts(job, model));
+  HEADROOM_CHECK(transformers::check_liger(job, model.family));
   if (job.preference.trainer != TrainerKind::sft)
     HEADROOM_CHECK(transformers::check_preference(job, model));
   using transformers::Version;
@@ -190,6 +220,7 @@ Result<Recording> record_transformers(const Job& job, const Architecture& given,
     if (!each_its_own && run.trains())
       backward_workspace = tape.empty("blas_workspace", workspace, Component::workspace);
     transformers::Network network(run, model);
+    if (run.adapters() && !run.adapted) return no_module(job, model, network.modules());
     if (!run.trains()) {
       network.generate();
     } else if (job.preference.trainer != TrainerKind::sft) {

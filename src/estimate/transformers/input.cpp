@@ -117,6 +117,7 @@ void InputModules::attach_adapter() {
   };
   lora_a_ = make("embed_tokens.lora_embedding_A", {rank, table_->shape[0]});
   lora_b_ = make("embed_tokens.lora_embedding_B", {table_->shape[1], rank});
+  run_.adapted = true;
 }
 
 void InputModules::attach_copy() {

@@ -15,16 +15,16 @@ struct Patch {
   bool rope = true;
   bool norm = true;
   bool in_place = true;  // LigerRMSNorm's: not where a residual needs the gradient as well.
-  bool glu = true;
+  bool geglu = false;    // It has "geglu" in place of "swiglu".
   bool fused_loss = true;
   bool cross_entropy = false;
 };
 
 constexpr std::array<Patch, 14> patches = {{
     {.family = "exaone4", .in_place = false},
-    {.family = "gemma"},
-    {.family = "gemma2", .in_place = false},
-    {.family = "gemma3_text", .in_place = false},
+    {.family = "gemma", .geglu = true},
+    {.family = "gemma2", .in_place = false, .geglu = true},
+    {.family = "gemma3_text", .in_place = false, .geglu = true},
     {.family = "glm4", .rope = false, .in_place = false},
     {.family = "granite", .fused_loss = false, .cross_entropy = true},
     {.family = "llama"},
@@ -59,13 +59,36 @@ LigerKernels liger_of(const Job& job, std::string_view family) {
   kernels.rope = patch->rope && told.rope.value_or(true);
   kernels.norm = patch->norm && told.rms_norm.value_or(true);
   kernels.norm_in_place = patch->in_place;
-  kernels.glu = patch->glu && told.glu.value_or(true);
+  kernels.glu = (patch->geglu ? told.geglu : told.swiglu).value_or(true);
   kernels.fused_loss = patch->fused_loss && told.fused_linear_cross_entropy.value_or(true);
   kernels.cross_entropy = told.cross_entropy.value_or(patch->cross_entropy) && !kernels.fused_loss;
   return kernels;
 }
 
-Status check_liger(const Job& job) {
+namespace {
+
+// What the family's function refuses of its two losses: both (an assertion of each), and the fused
+// one where it cannot be (granite: NotImplementedError).
+Status check_losses(const Job::Compute::Liger& told, const Patch& patch) {
+  const bool fused = told.fused_linear_cross_entropy.value_or(patch.fused_loss);
+  const bool plain = told.cross_entropy.value_or(patch.cross_entropy);
+  if (!fused || (!plain && patch.fused_loss)) return Done{};
+  const bool can = patch.fused_loss;
+  const std::string_view key = can ? "cross_entropy" : "fused_linear_cross_entropy";
+  return Error{
+      Errc::invalid,
+      can ? std::string("expected one of Liger's two losses, found cross_entropy beside "
+                        "fused_linear_cross_entropy, which is on unless it is told off")
+          : fmt::format("expected no fused_linear_cross_entropy, which Liger has not for "
+                        "{}, found true",
+                        patch.family),
+      can ? "write fused_linear_cross_entropy = false beside it, or leave it out" : "leave it out"}
+      .at(fmt::format("compute.liger_kernel_config.{}", key));
+}
+
+}  // namespace
+
+Status check_liger(const Job& job, std::string_view family) {
   if (!job.compute.liger.on) return Done{};
   const auto refuse = [](std::string_view expected, std::string_view found) -> Status {
     return Error{Errc::unsupported, fmt::format("expected {}, found {}", expected, found),
@@ -76,7 +99,9 @@ Status check_liger(const Job& job) {
     return refuse("trainer = \"sft\" with Liger's kernels", to_string(job.preference.trainer));
   if (job.compute.loss != Loss::eager || job.compute.norm != NormKernel::eager)
     return refuse("Liger's own loss and norms", "compute.loss or compute.norm beside it");
-  return Done{};
+  const Patch* patch = find_patch(family);
+  const bool trains = job.method.kind != MethodKind::inference;
+  return patch != nullptr && trains ? check_losses(job.compute.liger, *patch) : Done{};
 }
 
 Tensor liger_rms_norm(Run& run, const Tensor& x, const Tensor& weight, Name name) {

@@ -21,9 +21,9 @@ namespace headroom::estimate::transformers {
 LigerKernels liger_of(const Job& job, std::string_view family);
 bool liger_patches(std::string_view family);
 
-// Refuses another loss or norm beside them, and TRL's preference trainers, whose Liger losses are
-// not planned.
-Status check_liger(const Job& job);
+// Refuses another loss or norm beside them, TRL's preference trainers, whose Liger losses are not
+// planned, and of liger_kernel_config what the family's function does not take.
+Status check_liger(const Job& job, std::string_view family);
 
 // x [..., width], weight [width] → x's type. Keeps x and one number a row. Where it works in place
 // the gradient takes the place of the one it is given.

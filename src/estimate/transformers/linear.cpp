@@ -205,6 +205,7 @@ void attach_adapter(Run& run, Linear& linear) {
                                      Component::adapters, true);
   linear.lora_b = run.tape.parameter(linear.name + ".lora_B.weight", {{linear.out, rank}, element},
                                      Component::adapters, true);
+  run.adapted = true;
 }
 
 void attach_copy(Run& run, Linear& linear) {

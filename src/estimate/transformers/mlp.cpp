@@ -70,17 +70,29 @@ namespace {
 
 // PEFT's adapters and bitsandbytes' kernels are of single matrices: experts with them are planned
 // one by one. Classes that transformers 5 knows alone have no such matrices.
-bool are_grouped(const Run& run, const Experts& shape) {
+bool are_grouped(const Job& job, Version version, const Experts& shape) {
   const bool told = shape.routing != Routing::softmax && shape.routing != Routing::kept_softmax;
-  if (run.version < grouped_experts && !told) return false;
-  if (!plain_type(run.job.method.base)) return false;
-  if (told || !run.adapters()) return true;
-  const std::vector<Target>& targets = run.job.method.targets;
+  if (version < grouped_experts && !told) return false;
+  if (!plain_type(job.method.base)) return false;
+  const bool adapts = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
+  if (told || !adapts) return true;
+  const std::vector<Target>& targets = job.method.targets;
   return std::all_of(targets.begin(), targets.end(),
                      [](Target target) { return target <= Target::o || !is_in_layers(target); });
 }
 
 }  // namespace
+
+std::uint64_t single_experts(const Job& job, const Architecture& model) {
+  const Version version = parse_version(job.engine.transformers);
+  std::uint64_t count = 0;
+  for (const Stack& stack : model.stacks) {
+    if (!stack.experts || are_grouped(job, version, *stack.experts)) continue;
+    for (std::uint64_t i = 0; i < stack.layers; ++i)
+      if (stack.experts->in_layer(i)) count += stack.experts->count;
+  }
+  return count;
+}
 
 ExpertLayer make_experts(Run& run, const Stack& stack) {
   ExpertLayer layer;
@@ -93,7 +105,7 @@ ExpertLayer make_experts(Run& run, const Stack& stack) {
   shape.intermediate = layer.shape.intermediate;
   layer.expert = shape;
   layer.name = run.tape.intern(stack.names.experts);
-  if (are_grouped(run, layer.shape)) {
+  if (are_grouped(run.job, run.version, layer.shape)) {
     make_grouped(run, stack, layer);
   } else {
     for (std::uint64_t i = 0; i < layer.shape.count; ++i) {

@@ -33,6 +33,10 @@ struct ExpertLayer {
   std::optional<Linear> shared_gate;  // [1, hidden]
 };
 
+// The experts of all layers that a job runs one by one: adapted and quantised ones, and before
+// transformers 5. Each is about a hundred tensors of a recording.
+std::uint64_t single_experts(const Job& job, const Architecture& model);
+
 Mlp make_mlp(Run& run, const Stack& stack, const MlpShape& shape);
 ExpertLayer make_experts(Run& run, const Stack& stack);
 

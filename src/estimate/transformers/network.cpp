@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "estimate/transformers/network.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "estimate/one_gradient.h"
@@ -40,6 +43,18 @@ void Network::attach_adapters() {
   if (has(method.targets, Target::head)) attach_adapter(run_, *head_);
   if (has(method.modules_to_save, Target::embedding)) inputs_.back().attach_copy();
   if (has(method.modules_to_save, Target::head)) attach_copy(run_, *head_);
+}
+
+std::string Network::modules() {
+  constexpr std::array all = {Target::q,    Target::k,  Target::v,   Target::o,
+                              Target::gate, Target::up, Target::down};
+  std::string names;
+  for (const Target target : all) {
+    const bool has = std::any_of(stacks_.begin(), stacks_.end(),
+                                 [&](StackModules& stack) { return stack.has(target); });
+    if (has) names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(target));
+  }
+  return names;
 }
 
 void Network::make_head() {

@@ -5,6 +5,7 @@
 
 #include <deque>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "estimate/transformers/answer_scores.h"
@@ -20,6 +21,9 @@ class Network {
  public:
   // Makes the weights, then the adapters. `run` and `model` outlive this.
   Network(Run& run, const Architecture& model);
+
+  // The targets of a job that it has modules for: "q, k, v, o, up, down".
+  std::string modules();
 
   void train_micro_batch();
   void generate();

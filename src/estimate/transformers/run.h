@@ -83,6 +83,7 @@ struct Run {
   bool without_autocast = false;
   LigerKernels liger = {};
   std::uint64_t multiprocessors = 1;  // Of the device.
+  bool adapted = false;               // A module has got an adapter.
 };
 
 }  // namespace headroom::estimate::transformers

@@ -128,6 +128,12 @@ Name StackModules::scope_of(std::uint64_t layer) const {
   return attention_name_;
 }
 
+bool StackModules::has(Target target) {
+  return std::any_of(layers_.begin(), layers_.end(), [&](Layer& layer) {
+    return !targets_in(layer, {target}, /*all_linear=*/false).empty();
+  });
+}
+
 void StackModules::attach_adapters(const std::vector<Target>& targets) {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const Scope scope(run_.tape, layers_name_, i);

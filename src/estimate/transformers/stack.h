@@ -42,6 +42,7 @@ class StackModules {
   StackModules(Run& run, const Stack& stack);
 
   void attach_adapters(const std::vector<Target>& targets);
+  bool has(Target target);  // A layer has modules that the target names.
   // x [batch, tokens, hidden] → the same shape, after the final norm.
   Tensor forward(Tensor x, const Pass& pass);
 
