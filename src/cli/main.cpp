@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <new>
+
 #include "cli/built_with.h"
 #include "cli/commands.h"
 #include "cli/help.h"
@@ -53,6 +55,12 @@ int main(int argc, char** argv, char** variables) {
     app.parse(headroom::cli::count_own_words(argc, argv), argv);
   } catch (const CLI::ParseError& problem) {
     return printer.finish(headroom::cli::print_usage(app, problem, context));
+  } catch (const std::bad_alloc&) {
+    const headroom::Error error{headroom::Errc::out_of_memory,
+                                "expected enough memory of this machine for the answer, found none",
+                                "ask for less at a time, or where there is more memory"};
+    return printer.finish(
+        headroom::cli::print_error(context, error, headroom::cli::exit_could_not_look));
   }
   return printer.finish(context.exit_code);
 }

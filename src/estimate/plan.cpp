@@ -175,6 +175,15 @@ void note_no_search(const Asked& asked, const Device& device, bool too_long, Pla
         "again and again. checkpointing = \"layer\" and a smaller micro help first.");
 }
 
+// Settings of which each plan would take long.
+void note_passed_over(const Search& found, Plan& plan) {
+  if (found.passed_over == 0) return;
+  plan.notes.push_back(fmt::format(
+      "Adapters and quantised weights were not searched: {} experts that are planned one by one "
+      "take too long to plan again and again. Plan them by themselves to see what they take.",
+      found.passed_over));
+}
+
 // PyTorch's allocator may hold more for a smaller job (docs/plan.md): who has seen that one's plan
 // should not take this one's for a mistake.
 Status note_smaller_batch(const Job& job, const Architecture& model, const Device& device,
@@ -315,6 +324,7 @@ Result<Plan> make_plan(const Job& given, const Architecture& model, const Device
     plan.advice = std::move(found.advice);
     for (Advice& advice : plan.advice)
       advice.change = written_out(advice.change, given, job, model);
+    note_passed_over(found, plan);
   }
   if (plan.searched && plan.fits == false && job.engine.kind == EngineKind::transformers) {
     HEADROOM_TRY(plan.cards, find_cards(open, model));

@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "base/require.h"
+#include "estimate/models/parameters.h"
 #include "estimate/setting_estimate.h"
+#include "estimate/transformers/engine.h"
+#include "estimate/transformers/mlp.h"
 
 namespace headroom::estimate {
 namespace {
@@ -17,6 +20,12 @@ constexpr std::uint64_t automatic_micro_max = 256;
 constexpr std::size_t micro_batches_max = 24;
 // Fragmentation may undo what the sum of live bytes allows: so many are planned in full at most.
 constexpr int trials_max = 16;
+// Experts that are planned one by one, a hundred tensors each, make a plan slow (10000: some 2 s).
+// From so many on only what saves most is looked at, and little of it planned in full …
+constexpr std::uint64_t slow_experts = 512;
+constexpr int slow_trials_max = 2;
+// … and of so many nothing: the search would take longer than anyone waits.
+constexpr std::uint64_t searched_experts_max = 8192;
 // Speeds nearer to each other than this are equal: paper is not exact.
 constexpr double speed_step = 0.02;
 
@@ -50,6 +59,7 @@ Result<std::optional<FittingSize>> bisect(const std::vector<std::uint64_t>& size
 struct Candidate {
   Change change;
   double relative_speed = 1;
+  bool slow = false;
 };
 
 bool better(const Candidate& a, const Candidate& b) {
@@ -94,11 +104,34 @@ class Finder {
 
   // Every kernel, every split of the batch, every way to run the optimizer, on top of `change`.
   void collect(const Change& change, const std::vector<Change>& kernels) {
+    const Job job = with(change);
+    if (least_bytes(job) > room_bytes_) return;
+    const std::uint64_t experts = single(job);
+    if (experts > searched_experts_max) {
+      found_.passed_over = std::max(found_.passed_over, experts);
+      return;
+    }
     for (const Change& kernel : kernels) {
+      const bool saves_most = !kernel.attention && !kernel.loss && !kernel.norm;
+      if (experts > slow_experts && !saves_most) continue;
       const Change setting = merge(change, kernel);
       auto estimator = SettingEstimator::make(with(setting), model_, device_);
       if (estimator) collect_batches(setting, *estimator);  // Else it is no setting of this engine.
     }
+  }
+
+  std::uint64_t single(const Job& job) const {
+    const bool records = job.engine.kind == EngineKind::transformers && !model_.graph;
+    return records ? transformers::single_experts(job, model_) : 0;
+  }
+
+  // The weights alone, as if all of them could be held as narrow as most are.
+  std::uint64_t least_bytes(const Job& job) const {
+    if (job.engine.kind != EngineKind::transformers || model_.graph) return 0;
+    const std::uint64_t parameters = parameter_count(as_run(model_, job));
+    const auto plain = plain_type(job.method.base);
+    if (plain) return parameters * std::min(size_of(*plain), size_of(job.compute.embeddings));
+    return job.method.base == WeightFormat::int8 ? parameters : parameters / 2;
   }
 
   void collect_batches(const Change& setting, SettingEstimator& estimator) {
@@ -106,6 +139,9 @@ class Finder {
     auto sizes = micro_batches(global, std::max(*job_.batch.micro, automatic_micro_max));
     if (sizes.size() > micro_batches_max) sizes.resize(micro_batches_max);
     if (sizes.empty() || sizes.back() != 1) sizes.push_back(1);
+    const bool slow = single(with(setting)) > slow_experts;
+    if (slow) sizes = {*job_.batch.micro, 1};
+    if (slow && sizes.front() == 1) sizes.pop_back();
     for (const Change& optimizer : optimizer_changes(with(setting))) {
       for (const std::uint64_t micro : sizes) {
         Change whole = merge(setting, optimizer);
@@ -118,7 +154,7 @@ class Finder {
         ++found_.combinations;
         const auto seen = estimator.at(with(whole));
         if (!seen || seen->allocated_bytes > room_bytes_ || count(whole) == 0) continue;
-        candidates_.push_back({whole, seen->tokens_per_second / given_speed_});
+        candidates_.push_back({whole, seen->tokens_per_second / given_speed_, slow});
       }
     }
   }
@@ -128,6 +164,7 @@ class Finder {
   Status choose() {
     std::stable_sort(candidates_.begin(), candidates_.end(), better);
     int trials = 0;
+    int slow_trials = 0;
     for (const Candidate& candidate : candidates_) {
       if (found_.advice.size() >= advice_max || trials >= trials_max) break;
       const bool adds_nothing =
@@ -136,7 +173,9 @@ class Finder {
                    alike(chosen.change, candidate.change);
           });
       if (adds_nothing) continue;
+      if (candidate.slow && slow_trials >= slow_trials_max) continue;
       ++trials;
+      slow_trials += candidate.slow ? 1 : 0;
       const Job job = with(candidate.change);
       HEADROOM_TRY(const Fit fit, try_job_(job));
       if (!fit.fits) continue;

@@ -29,6 +29,8 @@ Result<Job> choose_automatic(Job job, const Architecture& model, const Device& d
 struct Search {
   std::vector<Advice> advice;      // At most five.
   std::uint64_t combinations = 0;  // How many were looked at.
+  // The most experts of a change that was passed over, as each would be planned by itself; 0: none.
+  std::uint64_t passed_over = 0;
 };
 
 // Requires: the device has a capacity, and nothing of the job is automatic but its attention

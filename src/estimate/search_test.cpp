@@ -73,6 +73,30 @@ TEST(Search, a_preference_job_keeps_its_loss_and_its_advice_holds) {
   }
 }
 
+TEST(Search, changes_to_very_many_single_experts_are_passed_over_and_said) {
+  Given made = given("[device]\ncapacity = \"8GiB\"\n");
+  const auto mixture = [](int experts) {
+    return *parse_architecture(*parse_json(
+        R"({"model_type": "qwen3_moe", "hidden_size": 512, "intermediate_size": 1024,
+        "num_hidden_layers": 48, "num_attention_heads": 8, "vocab_size": 8000,
+        "num_experts_per_tok": 2, "moe_intermediate_size": 128, "num_experts": )" +
+        std::to_string(experts) + "}"));
+  };
+  made.model = mixture(192);  // 9216 in all.
+  const Plan plan = plan_of(made);
+  ASSERT_EQ(plan.fits, false);
+  EXPECT_TRUE(plan.searched);
+  for (const Advice& advice : plan.advice) EXPECT_EQ(advice.change.method, std::nullopt);
+  EXPECT_NE(plan.notes.back().find("9216 experts"), std::string::npos) << plan.notes.back();
+}
+
+TEST(Search, what_cannot_hold_its_weights_is_not_recorded) {
+  const Given made = given("[device]\ncapacity = \"20MiB\"\ncontext = \"0B\"\n");
+  const Plan plan = plan_of(made);
+  ASSERT_EQ(plan.fits, false);
+  EXPECT_TRUE(plan.advice.empty());
+}
+
 TEST(Search, no_advice_only_adds_to_another_one) {
   const Plan plan = plan_of(given(too_much));
   for (const Advice& a : plan.advice) {
