@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 #include <system_error>
 
 #include "base/text.h"
+#include "yaml/tree.h"
 
 namespace headroom::run {
 namespace {
@@ -37,11 +39,32 @@ Result<Json> names_in(const GivenArgument& given) {
   return Json(names);
 }
 
+std::optional<bool> truth_of(std::string_view word) {
+  const std::string text = to_lower(word);
+  if (text == "true" || text == "1" || text == "yes" || text == "on") return true;
+  if (text == "false" || text == "0" || text == "no" || text == "off") return false;
+  return std::nullopt;
+}
+
 Result<Json> yes_or_no(const GivenArgument& given) {
-  const std::string text = given.values.empty() ? "true" : to_lower(given.values.front());
-  if (text == "true" || text == "1" || text == "yes" || text == "on") return Json(true);
-  if (text == "false" || text == "0" || text == "no" || text == "off") return Json(false);
-  return wrong_value(given, "True or False");
+  const auto truth = truth_of(given.values.empty() ? "true" : given.values.front());
+  if (!truth) return wrong_value(given, "True or False");
+  return Json(*truth);
+}
+
+// YAML's flow style has both, {"rope": false} and {'rope': False}.
+Result<Json> table_in(const GivenArgument& given) {
+  constexpr std::string_view wanted = "a table of True and False";
+  const auto root = parse_yaml(given.values.front());
+  if (!root || root->kind != YamlNode::Kind::map) return wrong_value(given, wanted);
+  Json table = Json::object();
+  for (const YamlEntry& entry : root->entries) {
+    const bool plain = entry.value.kind == YamlNode::Kind::scalar && entry.value.plain;
+    const auto truth = plain ? truth_of(entry.value.value) : std::nullopt;
+    if (!truth) return wrong_value(given, wanted);
+    table[entry.key.value] = *truth;
+  }
+  return table;
 }
 
 }  // namespace
@@ -87,6 +110,7 @@ Result<Json> value_of(const GivenArgument& given, ArgumentKind kind) {
   if (given.values.empty() || given.values.front().empty()) return wrong_value(given, "a value");
   if (kind == ArgumentKind::number) return number_in<std::uint64_t>(given, "a whole number");
   if (kind == ArgumentKind::real) return number_in<double>(given, "a number");
+  if (kind == ArgumentKind::table) return table_in(given);
   return Json(given.values.front());
 }
 

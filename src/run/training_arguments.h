@@ -12,7 +12,7 @@
 
 namespace headroom::run {
 
-enum class ArgumentKind : std::uint8_t { number, real, word, words, yes };
+enum class ArgumentKind : std::uint8_t { number, real, word, words, yes, table };
 
 // What a program calls an argument, and where it belongs.
 struct Argument {
@@ -40,7 +40,8 @@ std::vector<GivenArgument> split_arguments(const std::vector<std::string>& words
 // "--lora_r: expected a whole number, found "many""
 Error wrong_value(const GivenArgument& given, std::string_view wanted);
 
-// A number, text, a list of texts or a bool. Fails where the value is not of that kind.
+// A number, text, a list of texts, a bool, or a table of bools, which is written as JSON or as
+// Python prints it. Fails where the value is not of that kind.
 Result<Json> value_of(const GivenArgument& given, ArgumentKind kind);
 
 }  // namespace headroom::run

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <utility>
 
 #include "base/text.h"
+#include "estimate/job_words.h"
 #include "run/training_dialects.h"
 #include "run/training_modules.h"
 #include "run/training_settings.h"
@@ -36,6 +38,7 @@ constexpr Argument arguments[] = {{"base_model", "model", Kind::word},
                                   {"liger_rope", "liger_rope", Kind::yes},
                                   {"liger_rms_norm", "liger_rms_norm", Kind::yes},
                                   {"liger_glu_activation", "liger_glu", Kind::yes},
+                                  {"liger_swiglu", "liger_glu", Kind::yes},  // Its older name.
                                   {"liger_cross_entropy", "liger_loss", Kind::yes},
                                   {"liger_fused_linear_cross_entropy", "liger_fused", Kind::yes},
                                   {"lora_target_linear", "all_linear", Kind::yes},
@@ -73,6 +76,7 @@ constexpr std::string_view beside_the_point[] = {"chat_template",
                                                  "num_epochs",
                                                  "output_dir",
                                                  "pad_to_sequence_len",
+                                                 "plugins",
                                                  "resume_from_checkpoint",
                                                  "sample_packing",
                                                  "save_first_step",
@@ -102,6 +106,19 @@ bool is_on(const TrainingSettings& settings, const std::string& key) {
   return to_lower(settings.word(key)) == "true";
 }
 
+// lora_target_linear with what lora_target_modules names beside it (loaders/adapter.py).
+Json all_linear_and(const TrainingSettings& settings) {
+  Json all = {"q", "k", "v", "o", "gate", "up", "down"};
+  const std::size_t linear = all.size();
+  const Json named =
+      settings.has("method.targets") ? settings.value("method.targets") : Json::array();
+  for (const Json& name : named.is_array() ? named : Json::array()) {
+    const auto meant = estimate::targets_of(name.get<std::string>());
+    if (meant.size() == 1 && !estimate::is_in_layers(meant.front())) all.push_back(name);
+  }
+  return all.size() == linear ? Json("all-linear") : all;
+}
+
 Result<Done> take_method(TrainingSettings& settings) {
   const std::string adapter = settings.word("adapter");
   if (adapter.empty()) {
@@ -123,7 +140,7 @@ Result<Done> take_method(TrainingSettings& settings) {
                  "write lora_r: 16"};
   take_saved_modules(settings);
   if (settings.is_set("all_linear")) {
-    settings.take("method.targets", "all-linear", "all_linear");
+    settings.take("method.targets", all_linear_and(settings), "all_linear");
   } else if (!settings.has("method.targets")) {
     settings.assume("method.targets", Json::array({"q", "v"}),
                     "adapters on q and v, as PEFT does for Llama's relatives");
@@ -178,23 +195,37 @@ void take_checkpointing(TrainingSettings& settings) {
   if (word != "true") settings.leave_out("gradient_checkpointing: " + word);
 }
 
+// "axolotl.integrations.liger.LigerPlugin" among plugins: without it nobody reads liger_… keys.
+bool has_liger(const std::vector<GivenArgument>& all) {
+  bool found = false;
+  for (const GivenArgument& given : all) {
+    if (bare_name(given.name.empty() ? given.option : given.name) != "plugins") continue;
+    found = std::any_of(given.values.begin(), given.values.end(), [](const std::string& plugin) {
+      return trim(plugin).ends_with("LigerPlugin");
+    });
+  }
+  return found;
+}
+
 // integrations/liger/plugin.py: each kernel by a key of its own, off where it is not there.
-void take_kernels(TrainingSettings& settings, bool prefers) {
+void take_kernels(TrainingSettings& settings, bool is_there, bool prefers) {
   constexpr std::pair<const char*, const char*> kernels[] = {
-      {"liger_rope", "rope"},
-      {"liger_rms_norm", "rms_norm"},
-      {"liger_glu", "swiglu"},
-      {"liger_loss", "cross_entropy"},
-      {"liger_fused", "fused_linear_cross_entropy"}};
+      {"liger_rope", "rope"},          {"liger_rms_norm", "rms_norm"},
+      {"liger_glu", "swiglu"},         {"liger_glu", "geglu"},
+      {"liger_loss", "cross_entropy"}, {"liger_fused", "fused_linear_cross_entropy"}};
   const char* first = nullptr;
   Json config = Json::object();
   for (const auto& [key, name] : kernels) {
     const bool on = settings.is_set(key);
-    if (on && prefers) settings.leave_out(settings.given(key).option);
+    if (on && prefers && is_there && name != std::string_view("geglu"))
+      settings.leave_out(settings.given(key).option);
     if (on && first == nullptr) first = key;
     config[name] = on;
   }
-  if (first == nullptr || prefers) return;
+  if (first == nullptr) return;
+  if (!is_there)
+    return settings.assume("liger_… without effect, as LigerPlugin is not among the plugins");
+  if (prefers) return;
   settings.take("compute.use_liger_kernel", true, first);
   settings.take("compute.liger_kernel_config", config, first);
 }
@@ -224,7 +255,7 @@ Result<TrainingCommand> as_axolotl(const std::vector<GivenArgument>& all,
   take_wide_embeddings(settings);
   take_attention(settings);
   take_checkpointing(settings);
-  take_kernels(settings, pairs);
+  take_kernels(settings, has_liger(all), pairs);
   HEADROOM_CHECK(take_batch(settings));
   if (pairs) {
     settings.take("method.trainer", "dpo", "rl");

@@ -176,6 +176,8 @@ lora_target_linear: true
 lora_modules_to_save:
   - embed_tokens
   - score
+plugins:
+  - axolotl.integrations.liger.LigerPlugin
 liger_rope: true
 liger_glu_activation: true
 datasets:

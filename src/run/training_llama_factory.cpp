@@ -175,7 +175,9 @@ Result<TrainingCommand> as_llama_factory(const std::vector<GivenArgument>& all,
     settings.assume("compute.checkpointing", "layer",
                     "gradient checkpointing, LLaMA-Factory's default");
   }
-  if (settings.word("stage") == "dpo")
+  const bool pairs = settings.word("stage") == "dpo";
+  take_liger(settings, pairs);
+  if (pairs)
     HEADROOM_CHECK(take_pairs(settings));
   else
     settings.assume("compute.keep_outputs", true,

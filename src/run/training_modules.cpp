@@ -22,6 +22,8 @@ void take_liger(TrainingSettings& settings, bool prefers) {
   if (!settings.is_set("liger")) return;
   if (prefers) return settings.leave_out(settings.given("liger").option);
   settings.take("compute.use_liger_kernel", true, "liger");
+  if (settings.has("liger_config"))
+    settings.take("compute.liger_kernel_config", settings.value("liger_config"), "liger_config");
 }
 
 }  // namespace headroom::run

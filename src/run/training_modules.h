@@ -12,8 +12,8 @@ namespace headroom::run {
 // the others left out under the option's name.
 void take_saved_modules(TrainingSettings& settings);
 
-// The setting "liger", true: use_liger_kernel. TRL's preference trainers have kernels of their own,
-// and there it is left out.
+// The setting "liger", true: use_liger_kernel, and "liger_config" with it: liger_kernel_config.
+// TRL's preference trainers have kernels of their own, and there it is left out.
 void take_liger(TrainingSettings& settings, bool prefers);
 
 }  // namespace headroom::run

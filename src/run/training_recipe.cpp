@@ -1,11 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/training_recipe.h"
 
+#include <fmt/format.h>
+
+#include "base/document.h"
 #include "machine/user_files.h"
 #include "yaml/tree.h"
 
 namespace headroom::run {
 namespace {
+
+// "{rope: false}", of a table without tables and lists in it.
+std::string flow_of(const YamlNode& table) {
+  std::string text;
+  for (const YamlEntry& entry : table.entries) {
+    if (entry.value.kind != YamlNode::Kind::scalar) return "";
+    const std::string quoted = Json(entry.value.value).dump();
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", Json(entry.key.value).dump(),
+                        entry.value.plain ? entry.value.value : quoted);
+  }
+  return "{" + text + "}";
+}
 
 GivenArgument to_argument(const YamlEntry& entry) {
   GivenArgument given{entry.key.value, {}};
@@ -14,6 +29,8 @@ GivenArgument to_argument(const YamlEntry& entry) {
   } else if (entry.value.kind == YamlNode::Kind::list) {
     for (const YamlNode& item : entry.value.items)
       if (item.kind == YamlNode::Kind::scalar) given.values.push_back(item.value);
+  } else if (entry.value.kind == YamlNode::Kind::map) {
+    if (std::string flow = flow_of(entry.value); !flow.empty()) given.values.push_back(flow);
   }
   return given;
 }

@@ -14,7 +14,8 @@ namespace headroom::run {
 bool is_recipe_name(const std::string& word);
 
 // The settings of the file at `path`, in its order. One that is null is not there; one that is a
-// table, or a list of tables, has no values. Fails where the file cannot be read or is no table.
+// table is its text in one line, "{rope: false}"; one with tables or lists in it, or a list of
+// tables, has no values. Fails where the file cannot be read or is no table.
 Result<std::vector<GivenArgument>> read_recipe(const std::string& path);
 // The same of its text.
 Result<std::vector<GivenArgument>> parse_recipe(const std::string& text);

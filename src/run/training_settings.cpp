@@ -23,6 +23,17 @@ bool names(std::span<const std::string_view> all, std::string_view name) {
   return std::find(all.begin(), all.end(), name) != all.end();
 }
 
+// Of names beside others: PEFT and LLaMA-Factory know the word for all of them by itself alone.
+bool leave_out_all(Json& names) {
+  if (!names.is_array() || names.size() < 2) return false;
+  Json kept = Json::array();
+  for (const Json& name : names)
+    if (name != "all-linear" && name != "all") kept.push_back(name);
+  if (kept.empty() || kept.size() == names.size()) return false;
+  names = std::move(kept);
+  return true;
+}
+
 }  // namespace
 
 Error spread_over_processes(const std::string& option) {
@@ -51,6 +62,8 @@ Result<Done> TrainingSettings::read(const std::vector<GivenArgument>& all, const
       continue;
     }
     HEADROOM_TRY(Json value, value_of(given, known->kind));
+    if (known->kind == ArgumentKind::words && leave_out_all(value))
+      assumed_.push_back(given.place() + ": \"all-linear\" beside other names is no module's name");
     found_[std::string(known->key)] = {std::move(value), given.place()};
   }
   return Done{};
