@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
+#include <string_view>
+#include <utility>
 
 #include "base/document.h"
+#include "estimate/job.h"
 #include "estimate/models/config_reader.h"
 
 namespace headroom::estimate {
@@ -94,6 +98,20 @@ Result<ModelConfig> decoder_config(const Architecture& architecture) {
 
 namespace {
 
+// max_position_embeddings of transformers' configuration_….py.
+std::uint64_t class_positions(std::string_view family) {
+  constexpr std::array<std::pair<std::string_view, std::uint64_t>, 7> known{{{"llama", 2048},
+                                                                             {"mistral", 131072},
+                                                                             {"qwen2", 32768},
+                                                                             {"qwen3", 32768},
+                                                                             {"phi3", 4096},
+                                                                             {"gemma", 8192},
+                                                                             {"gemma2", 8192}}};
+  for (const auto& [name, positions] : known)
+    if (name == family) return positions;
+  return 0;
+}
+
 // `value` becomes what the key says, and 0 where it says null; an absent key leaves it.
 Status read_number(const Json& config, const char* key, bool may_be_null, double& value) {
   const auto found = config.find(key);
@@ -160,9 +178,24 @@ Architecture architecture_of(const ModelConfig& config) {
   return architecture;
 }
 
+Status check_scaled_length(const Job& job, const ModelConfig& model) {
+  const std::uint64_t longest = model.rotary.longest;
+  if (longest == 0 || job.batch.sequence <= longest) return Done{};
+  const std::string type = model.rotary.kind.substr(0, model.rotary.kind.find(','));
+  return Error{Errc::unsupported,
+               fmt::format("expected at most {}, up to which this model's rotary positions ({}) "
+                           "are the same for all texts, found {}",
+                           longest, type, job.batch.sequence),
+               fmt::format("write sequence = {}, or plan and train with another engine: "
+                           "engine.kind = \"transformers\"",
+                           longest)}
+      .at("batch.sequence");
+}
+
 Status read_numbers(const Json& config, ModelConfig& model) {
   if (!model.is_gpt2()) {
-    HEADROOM_TRY(model.rotary, read_rotary_scaling(config, model.rope_theta, model.head_dim));
+    const RotaryShape shape{model.rope_theta, model.head_dim, class_positions(model.family)};
+    HEADROOM_TRY(model.rotary, read_rotary_scaling(config, shape));
   }
   if (model.family != "gemma2") return Done{};
   HEADROOM_CHECK(read_number(config, "query_pre_attn_scalar", false, model.query_scalar));

@@ -17,6 +17,8 @@
 
 namespace headroom::estimate {
 
+struct Job;
+
 struct ModelConfig {
   // model_type: "llama", "mistral", "qwen2", "qwen3", "phi3", "gemma", "gemma2", "gpt2".
   std::string family;
@@ -68,6 +70,10 @@ Architecture architecture_of(const ModelConfig& config);
 // query_pre_attn_scalar, attn_logit_softcapping and final_logit_softcapping of Gemma 2. Fails on
 // one that is not a number above 0, and as read_rotary_scaling() does, naming the key.
 Status read_numbers(const Json& config, ModelConfig& model);
+
+// Refuses sequences beyond model.rotary.longest: in transformers longer ones are turned by other
+// frequencies, micro-batch by micro-batch, which headroom-train does not do.
+Status check_scaled_length(const Job& job, const ModelConfig& model);
 
 // parse_architecture, then decoder_config and read_numbers.
 Result<ModelConfig> parse_model_config(const Json& config);

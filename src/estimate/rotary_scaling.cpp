@@ -20,8 +20,12 @@ namespace {
 // apart.
 class Reading {
  public:
-  Reading(ConfigReader config, ConfigReader table, double theta, std::uint64_t head_dim)
-      : config_(std::move(config)), table_(std::move(table)), theta_(theta), head_dim_(head_dim) {}
+  Reading(ConfigReader config, ConfigReader table, const RotaryShape& shape)
+      : config_(std::move(config)),
+        table_(std::move(table)),
+        theta_(shape.theta),
+        head_dim_(shape.head_dim),
+        class_positions_(shape.class_positions) {}
 
   Result<RotaryScaling> read(const ConfigFindings& findings) {
     const std::string type = table_.text_or({"rope_type", "type"}, "default");
@@ -37,6 +41,7 @@ class Reading {
     } else if (is_long) {
       read_longrope();
     } else if (type == "dynamic") {
+      needed("factor");
       out_.longest = positions();  // Up to there its frequencies are the plain ones.
     } else if (type != "default") {
       table_.fail_with("rope_type",
@@ -60,9 +65,28 @@ class Reading {
     told_.push_back(fmt::format("{} {}", key, value));
     return value;
   }
+  // Bounds far outside of what any model has, within which nothing overflows.
+  static constexpr double least = 1e-6;
+  static constexpr double most = 1e6;
+  static bool is_sane(const Json& value) {
+    return value.is_number() && value >= least && value <= most;
+  }
+  double number_or(const char* key, double otherwise) {
+    const Json* found = table_.find({key});
+    if (found == nullptr) return otherwise;
+    if (!is_sane(*found)) {
+      table_.fail(key, fmt::format("a number from {} to {}", least, most));
+      return otherwise;
+    }
+    return found->get<double>();
+  }
   double needed(const char* key) {
     if (!table_.has(key)) table_.fail(key, "a number above 0");
-    return told(key, table_.positive_or({key}, 1));
+    return told(key, number_or(key, 1));
+  }
+  // "Missing required keys in `rope_scaling`": null will do (_check_received_keys).
+  void expect_key(const char* key, const char* wanted) {
+    if (!table_.has(key) && !table_.is_null(key)) table_.fail(key, wanted);
   }
   // As Python's `if` sees it: neither null nor 0.
   bool is_set(const char* key) const {
@@ -70,13 +94,19 @@ class Reading {
     return found != nullptr && *found != 0;
   }
   std::uint64_t positions() {
-    return config_.size_or({"max_position_embeddings"}, position_counts, 1);
+    constexpr const char* key = "max_position_embeddings";
+    if (!config_.has(key) && class_positions_ == 0)
+      config_.fail(key, "a whole number, which this scaling begins from");
+    return config_.size_or({key}, position_counts, std::max<std::uint64_t>(class_positions_, 1));
   }
   // Of the model before it was stretched. Phi-3 has it outside of the table, which counts there.
   double original() {
     constexpr const char* key = "original_max_position_embeddings";
-    const std::uint64_t inside = table_.size_or({key}, position_counts, positions());
-    const std::uint64_t tokens = config_.size_or({key}, position_counts, inside);
+    std::uint64_t tokens = 0;
+    if (config_.has(key))
+      tokens = config_.size({key}, position_counts);
+    else
+      tokens = table_.has(key) ? table_.size({key}, position_counts) : positions();
     return told(key, static_cast<double>(tokens));
   }
 
@@ -108,11 +138,12 @@ class Reading {
 
   // _compute_yarn_parameters: between two places a ramp from kept to divided frequencies.
   void read_yarn() {
+    expect_key("factor", "a number above 0");
     const double length = original();
     const double factor = stretch(length);
     constexpr double quick = 32, slow = 1;
-    double first = place_of(told("beta_fast", table_.positive_or({"beta_fast"}, quick)), length);
-    double last = place_of(told("beta_slow", table_.positive_or({"beta_slow"}, slow)), length);
+    double first = place_of(told("beta_fast", number_or("beta_fast", quick)), length);
+    double last = place_of(told("beta_slow", number_or("beta_slow", slow)), length);
     if (table_.flag_or({"truncate"}, true)) {
       first = std::floor(first);
       last = std::ceil(last);
@@ -130,15 +161,16 @@ class Reading {
     }
     double magnitude = yarn_magnitude(factor, 1);
     if (is_set("mscale") && is_set("mscale_all_dim"))
-      magnitude = yarn_magnitude(factor, table_.positive_or({"mscale"}, 1)) /
-                  yarn_magnitude(factor, table_.positive_or({"mscale_all_dim"}, 1));
-    out_.magnitude = told("attention_factor", table_.positive_or({"attention_factor"}, magnitude));
+      magnitude = yarn_magnitude(factor, number_or("mscale", 1)) /
+                  yarn_magnitude(factor, number_or("mscale_all_dim", 1));
+    out_.magnitude = told("attention_factor", number_or("attention_factor", magnitude));
   }
 
   // How many times as long as before.
   double stretch(double length) {
-    return told("factor",
-                table_.positive_or({"factor"}, static_cast<double>(positions()) / length));
+    const double given =
+        table_.has("factor") ? number_or("factor", 1) : static_cast<double>(positions()) / length;
+    return told("factor", given);
   }
 
   // _compute_longrope_parameters: a number for each frequency, others beyond the original length.
@@ -147,38 +179,44 @@ class Reading {
     const double factor = stretch(length);
     out_.longest = static_cast<std::uint64_t>(length);
     read_list("short_factor");
+    expect_key("long_factor", fmt::format("{} numbers above 0", count()).c_str());
     const double magnitude =
         factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(std::max(length, 2.0)));
-    out_.magnitude = told("attention_factor", table_.positive_or({"attention_factor"}, magnitude));
+    out_.magnitude = told("attention_factor", number_or("attention_factor", magnitude));
   }
 
   void read_list(const char* key) {
     const Json* list = table_.find({key});
-    const auto is_factor = [](const Json& one) { return one.is_number() && one > 0; };
-    if (list == nullptr || !list->is_array() || list->size() != count() ||
-        !std::all_of(list->begin(), list->end(), is_factor)) {
-      table_.fail(key, fmt::format("{} numbers above 0", count()));
-      return;
+    const std::string wanted = fmt::format("{} numbers from {} to {}", count(), least, most);
+    if (list == nullptr || !list->is_array()) return table_.fail(key, wanted);
+    if (list->size() != count())
+      return table_.fail_with(key, fmt::format("expected {}, found {}", wanted, list->size()));
+    for (const Json& one : *list) {
+      if (!is_sane(one))
+        return table_.fail_with(
+            key, fmt::format("expected {}, found {} among them", wanted, shown(&one)));
+      out_.divisors.push_back(one.get<double>());
     }
-    for (const Json& one : *list) out_.divisors.push_back(one.get<double>());
     told_.push_back(fmt::format("{} {}", key, fmt::join(out_.divisors, " ")));
   }
 
   ConfigReader config_, table_;
   double theta_;
-  std::uint64_t head_dim_;
+  std::uint64_t head_dim_, class_positions_;
   std::vector<std::string> told_;
   RotaryScaling out_;
 };
 
 }  // namespace
 
-Result<RotaryScaling> read_rotary_scaling(const Json& config, double theta,
-                                          std::uint64_t head_dim) {
+Result<RotaryScaling> read_rotary_scaling(const Json& config, const RotaryShape& shape) {
   ConfigFindings findings;
   ConfigReader reader(config, findings);
   for (const char* key : {"rope_scaling", "rope_parameters"}) {
-    if (reader.has(key)) return Reading(reader, reader.inner(key), theta, head_dim).read(findings);
+    const Json* found = reader.find({key});
+    // As Python's `or` sees it: what is empty is not there.
+    if (found == nullptr || (found->is_structured() && found->empty())) continue;
+    return Reading(reader, reader.inner(key), shape).read(findings);
   }
   return RotaryScaling{};
 }

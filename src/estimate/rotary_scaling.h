@@ -22,9 +22,17 @@ struct RotaryScaling {
   std::uint64_t longest = 0;
 };
 
-// From rope_scaling, or rope_parameters as transformers 5 calls it. `theta` > 1: the base in use.
-// Fails on a type that is none of "default", "linear", "llama3", "yarn", "longrope" and "dynamic",
-// and on settings that are missing or no numbers, naming the key. Requires: head_dim is even.
-Result<RotaryScaling> read_rotary_scaling(const Json& config, double theta, std::uint64_t head_dim);
+struct RotaryShape {
+  double theta = 1e4;          // > 1: the base in use.
+  std::uint64_t head_dim = 0;  // Even.
+  // max_position_embeddings of the family's class, for a config.json without it; 0: not known.
+  std::uint64_t class_positions = 0;
+};
+
+// From rope_scaling, or rope_parameters as transformers 5 calls it; an empty one is none. Fails on
+// a type that is none of "default", "linear", "llama3", "yarn", "longrope" and "dynamic", on
+// settings that transformers asks for and that are missing, and on numbers that are none or are not
+// from 1e-6 to 1e6, naming the key.
+Result<RotaryScaling> read_rotary_scaling(const Json& config, const RotaryShape& shape);
 
 }  // namespace headroom::estimate

@@ -16,7 +16,7 @@ using ::testing::Pointwise;
 constexpr std::uint64_t head_dim = 16;
 
 Result<RotaryScaling> read(const std::string& config, double theta = 1e4) {
-  return read_rotary_scaling(*parse_json(config), theta, head_dim);
+  return read_rotary_scaling(*parse_json(config), {theta, head_dim, /*class_positions=*/2048});
 }
 
 struct Computed {
@@ -45,13 +45,14 @@ TEST(RotaryScaling, frequencies_are_those_of_transformers) {
        1e4,
        {1, 1, 1, 1.141169, 1.810262, 4.376018, 40, 40},
        1.15572199},
-      {R"({"rope_scaling":{"type":"yarn","original_max_position_embeddings":4096},)"
+      {R"({"rope_scaling":{"type":"yarn","factor":null,"original_max_position_embeddings":4096},)"
        R"("max_position_embeddings":163840})",
        1e4,
        {1, 1, 1, 1.322314, 1.95122, 3.72093, 40, 40},
        1.368887945},
       {R"({"rope_scaling":{"type":"linear","factor":4.0}})", 1e4, {4, 4, 4, 4, 4, 4, 4, 4}, 1},
-      {R"({"rope_scaling":{"type":"su","short_factor":[1,1.1,1.2,1.3,1.4,1.5,1.6,1.7]},)"
+      {R"({"rope_scaling":{"type":"su","short_factor":[1,1.1,1.2,1.3,1.4,1.5,1.6,1.7],)"
+       R"("long_factor":[]},)"
        R"("original_max_position_embeddings":4096,"max_position_embeddings":131072})",
        1e4,
        {1, 1.1, 1.2, 1.3, 1.4, 1.5, 1.6, 1.7},
@@ -66,7 +67,8 @@ TEST(RotaryScaling, frequencies_are_those_of_transformers) {
 }
 
 TEST(RotaryScaling, some_types_hold_up_to_a_length) {
-  EXPECT_EQ(read(R"({"rope_scaling":{"type":"longrope","short_factor":[1,1,1,1,1,1,1,1]},)"
+  EXPECT_EQ(read(R"({"rope_scaling":{"type":"longrope","short_factor":[1,1,1,1,1,1,1,1],)"
+                 R"("long_factor":[1,1,1,1,1,1,1,1]},)"
                  R"("original_max_position_embeddings":4096})")
                 ->longest,
             4096U);
@@ -87,9 +89,26 @@ TEST(RotaryScaling, an_mscale_of_0_is_none) {
   EXPECT_GT(magnitude(""), 1);
 }
 
+TEST(RotaryScaling, a_class_has_positions_that_a_config_leaves_out) {
+  const Json dynamic = *parse_json(R"({"rope_scaling":{"type":"dynamic","factor":2}})");
+  EXPECT_EQ(read_rotary_scaling(dynamic, {1e4, head_dim, 32768})->longest, 32768U);
+  const auto unknown = read_rotary_scaling(dynamic, {1e4, head_dim});
+  ASSERT_FALSE(unknown);
+  EXPECT_THAT(unknown.error().message, HasSubstr("max_position_embeddings: expected"));
+}
+
+TEST(RotaryScaling, an_empty_one_is_none_and_the_other_key_counts) {
+  for (const char* empty : {"{}", "[]"}) {
+    const auto scaling = read(R"({"rope_scaling":)" + std::string(empty) +
+                              R"(,"rope_parameters":{"rope_type":"linear","factor":4}})");
+    ASSERT_TRUE(scaling) << scaling.error().message;
+    EXPECT_EQ(scaling->kind, "linear, factor 4");
+  }
+}
+
 TEST(RotaryScaling, without_one_nothing_is_scaled) {
-  for (const char* config :
-       {"{}", R"({"rope_scaling":null})", R"({"rope_parameters":{"rope_theta":500000.0}})"}) {
+  for (const char* config : {"{}", R"({"rope_scaling":null})", R"({"rope_scaling":{}})",
+                             R"({"rope_parameters":{"rope_theta":500000.0}})"}) {
     const auto scaling = read(config);
     ASSERT_TRUE(scaling) << config;
     EXPECT_EQ(scaling->kind, "default");
@@ -110,7 +129,7 @@ TEST(RotaryScaling, the_text_tells_settings_apart) {
   EXPECT_NE(text("8"), text("16"));
   const auto with_factors = [](const char* factors) {
     return read(R"({"rope_scaling":{"type":"longrope","short_factor":)" + std::string(factors) +
-                R"(},"original_max_position_embeddings":64})")
+                R"(,"long_factor":[]},"original_max_position_embeddings":64})")
         ->kind;
   };
   EXPECT_NE(with_factors("[1,2,3,4,5,6,7,8]"), with_factors("[2,1,3,4,5,6,7,8]"));
@@ -129,7 +148,17 @@ TEST(RotaryScaling, wrong_settings_are_named) {
               HasSubstr("rope_scaling.factor"));
   EXPECT_THAT(complaint(R"({"rope_scaling":[1]})"), HasSubstr("rope_scaling: expected a table"));
   EXPECT_THAT(complaint(R"({"rope_scaling":{"type":"longrope","short_factor":[1,2,3]}})"),
-              HasSubstr("short_factor: expected 8 numbers above 0"));
+              HasSubstr("short_factor: expected 8 numbers from 1e-06 to 1000000, found 3"));
+  EXPECT_THAT(complaint(R"({"rope_scaling":{"type":"longrope","short_factor":[1,1,1,1,1,1,1,0]}})"),
+              HasSubstr("found 0 among them"));
+  for (const char* scaling :
+       {R"("yarn")", R"("dynamic")", R"("linear","factor":1e7)", R"("yarn","factor":1e-9)"})
+    EXPECT_THAT(complaint(R"({"rope_scaling":{"type":)" + std::string(scaling) + "}}"),
+                HasSubstr("rope_scaling.factor: expected"))
+        << scaling;
+  EXPECT_THAT(complaint(R"({"rope_scaling":{"type":"longrope","short_factor":[1,1,1,1,1,1,1,1]},)"
+                        R"("original_max_position_embeddings":64})"),
+              HasSubstr("rope_scaling.long_factor: expected"));
   EXPECT_THAT(complaint(R"({"rope_scaling":{"type":"llama3","factor":8,"low_freq_factor":4,)"
                         R"("high_freq_factor":4}})"),
               HasSubstr("high_freq_factor: expected a number above low_freq_factor"));

@@ -11,6 +11,8 @@
 #include "base/document.h"
 #include "base/document_reader.h"
 #include "estimate/automatic.h"
+#include "estimate/job_words.h"
+#include "estimate/model_config.h"
 #include "knowledge/models.h"
 #include "machine/standard_input.h"
 #include "machine/user_files.h"
@@ -157,6 +159,37 @@ Result<bool> take_events(JobFile& file) {
   return wanted;
 }
 
+// Of modules_to_save PEFT copies those whose name the model has, and passes the others over. Our
+// own two names are every model's.
+void leave_out_unnamed(const Json& document, estimate::Job& job, estimate::Architecture& model) {
+  if (job.method.modules_to_save.empty() || model.stacks.empty()) return;
+  std::vector<estimate::Target> kept;
+  const std::string embedding = model.main().names.embedding;
+  for (const Json& name : document["method"]["modules_to_save"]) {
+    const std::string word = name.get<std::string>();
+    const bool own = word == "embed_tokens" || word == "lm_head" || word == model.main().names.head;
+    const estimate::Target module = estimate::targets_of(word).front();
+    if (own || embedding == word || embedding.ends_with("." + word)) {
+      if (std::count(kept.begin(), kept.end(), module) == 0) kept.push_back(module);
+      continue;
+    }
+    model.notes.push_back(fmt::format(
+        "method.modules_to_save: {} has no module of the name \"{}\", which PEFT passes over.",
+        model.family, word));
+  }
+  job.method.modules_to_save = std::move(kept);
+}
+
+// What headroom's own trainer reads of a config.json beside its sizes. A model that it cannot train
+// is refused where its step is planned.
+Status check_own_engine(const estimate::Job& job, const LoadedModel& loaded) {
+  if (job.engine.kind != estimate::EngineKind::headroom || loaded.model.graph) return Done{};
+  auto decoder = estimate::decoder_config(loaded.model);
+  if (!decoder || !loaded.config.is_object()) return Done{};
+  HEADROOM_CHECK(estimate::read_numbers(loaded.config, *decoder));
+  return estimate::check_scaled_length(job, *decoder);
+}
+
 }  // namespace
 
 std::string JobFile::engine() const {
@@ -212,7 +245,10 @@ Result<LoadedJob> load_job(JobFile file, const JobFlags& flags) {
   const std::string folder = flags.flags.contains("model.config") ? "." : file.folder();
   auto loaded = load_model(*job, folder);
   if (!loaded) return place_error(std::move(loaded).error(), flags, file.name);
+  leave_out_unnamed(document.value, *job, loaded->model);
   take_model_defaults(file.is_model ? Document{} : document, *job, loaded->model);
+  const Status own = check_own_engine(*job, *loaded);
+  if (!own) return place_error(Error(own.error()), flags, file.name);
   std::vector<std::string>& notes = loaded->model.notes;
   if (file.is_model) notes.push_back(default_job_note(*job, loaded->model.graph != nullptr));
   if (const std::string note = default_note(flags, *job); file.path.empty() && !note.empty())

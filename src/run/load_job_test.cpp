@@ -146,5 +146,40 @@ TEST_F(LoadJob, a_broken_weight_file_is_an_error_with_its_path) {
   EXPECT_FALSE(job.error().next.empty());
 }
 
+const char* const small_llama =
+    R"({"model_type":"llama","hidden_size":64,"intermediate_size":128,"num_hidden_layers":2,)"
+    R"("num_attention_heads":4,"vocab_size":256)";
+
+TEST_F(LoadJob, its_own_engine_plans_no_positions_that_its_trainer_refuses) {
+  const auto wrong = [this](const std::string& scaling, const std::string& engine) {
+    write("config.json", small_llama + (", \"rope_scaling\": " + scaling) + "}");
+    const auto job = load_job(write("job.toml",
+                                    "[model]\nconfig = \".\"\n[batch]\nsequence = 4096\n[engine]\n"
+                                    "kind = \"" +
+                                        engine + "\"\n"));
+    return job ? "none" : job.error().message;
+  };
+  EXPECT_THAT(wrong(R"({"type":"dynamic","factor":2})", "headroom"),
+              HasSubstr("batch.sequence: expected at most 2048, up to which"));
+  EXPECT_THAT(wrong(R"({"type":"linear"})", "headroom"), HasSubstr("rope_scaling.factor"));
+  EXPECT_EQ(wrong(R"({"type":"linear","factor":4})", "headroom"), "none");
+  EXPECT_EQ(wrong(R"({"type":"dynamic","factor":2})", "transformers"), "none");
+}
+
+TEST_F(LoadJob, modules_to_save_of_another_family_are_passed_over) {
+  write("config.json", small_llama + std::string("}"));
+  const auto saved = [this](const std::string& names) {
+    return load(write("job.toml",
+                      "[model]\nconfig = \".\"\n[method]\nkind = \"lora\"\n"
+                      "modules_to_save = " +
+                          names + "\n"));
+  };
+  const LoadedJob other = saved("[\"wte\"]");
+  EXPECT_THAT(other.job.method.modules_to_save, ::testing::IsEmpty());
+  EXPECT_THAT(other.model.notes, Contains(HasSubstr("no module of the name \"wte\"")));
+  EXPECT_EQ(saved("[\"wte\", \"embed_tokens\"]").job.method.modules_to_save,
+            std::vector{estimate::Target::embedding});
+}
+
 }  // namespace
 }  // namespace headroom::run
