@@ -82,6 +82,16 @@ TEST(Document, keys_of_too_many_parts_are_refused_and_dots_elsewhere_are_not) {
   EXPECT_EQ(text->value["a"], dots);
 }
 
+TEST(Document, a_mistake_is_told_in_a_line_however_long_the_word) {
+  const std::string digits(1000000, '7');
+  for (const auto& document : {parse_document("{\"a\": " + digits + "x}"),
+                               parse_document("{\"a\": -" + digits + "e99999999}"),
+                               parse_document("a = " + digits + "\n")}) {
+    ASSERT_FALSE(document.has_value());
+    EXPECT_LT(document.error().message.size(), 600U);
+  }
+}
+
 TEST(Document, json_is_recognised_by_its_brace) {
   EXPECT_EQ(parse_document(" {\"a\": [1, 2]}")->value["a"][1], 2);
   EXPECT_FALSE(parse_document("{\"a\": ").has_value());

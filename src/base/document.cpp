@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "base/printable.h"
 #include "base/text.h"
 
 namespace headroom {
@@ -106,6 +107,14 @@ std::string_view without_code(std::string_view message) {
                                                                         : message;
 }
 
+// What a parser says shows the last word that it read, of any length, and mostly at the end.
+std::string shortened(std::string_view message) {
+  constexpr std::size_t shown_max = 200;
+  if (message.size() <= 2 * shown_max) return std::string(message);
+  return printable(message.substr(0, shown_max)) + " … " +
+         printable(message.substr(message.size() - shown_max));
+}
+
 }  // namespace
 
 std::string Document::place(const std::string& pointer) const {
@@ -122,7 +131,8 @@ Result<Json> parse_json(std::string_view text) {
   try {
     return Json::parse(text);
   } catch (const Json::exception& problem) {
-    return Error{Errc::invalid, fmt::format("not valid JSON: {}", without_code(problem.what())),
+    return Error{Errc::invalid,
+                 fmt::format("not valid JSON: {}", shortened(without_code(problem.what()))),
                  "mend the text at the place named, or check it with: python3 -m json.tool FILE"};
   }
 }
@@ -141,7 +151,7 @@ Result<Document> parse_toml(std::string_view text) {
   } catch (const toml::parse_error& problem) {
     return Error{Errc::invalid,
                  fmt::format("line {}, column {}: {}", problem.source().begin.line,
-                             problem.source().begin.column, problem.description()),
+                             problem.source().begin.column, shortened(problem.description())),
                  "mend that line; values are written as in: micro = 4, capacity = \"16GiB\""};
   }
   return document;

@@ -19,7 +19,8 @@ constexpr std::size_t projections = 7;
 void read_targets(TableReader& method, Job::Method& into) {
   std::vector<std::string> names(target_names.begin(), target_names.begin() + projections);
   const Json* given = method.find("targets");
-  into.all_linear = given != nullptr && *given == "all-linear";
+  // In a list PEFT takes it for the name of a module, of which there is none.
+  into.all_linear = given != nullptr && (*given == "all-linear" || *given == Json{"all-linear"});
   if (into.all_linear)
     names = {"all-linear"};
   else
@@ -29,6 +30,14 @@ void read_targets(TableReader& method, Job::Method& into) {
   for (const std::string& name : names) {
     const std::vector<Target> meant = targets_of(name);
     const bool twice = std::count(names.begin(), names.end(), name) > 1;
+    if (name == "all-linear" && names.size() > 1) {
+      method.fail("targets", Errc::invalid,
+                  "expected \"all-linear\" by itself, found it beside other names, where PEFT "
+                  "takes it for a module's own",
+                  "write targets = \"all-linear\", or [\"q\", \"k\", \"v\", \"o\", \"gate\", "
+                  "\"up\", \"down\", \"lm_head\"]");
+      return;
+    }
     if (meant.empty() || twice) {
       method.fail("targets", Errc::invalid,
                   fmt::format("expected some of q, k, v, o, gate, up, down, embed_tokens and "

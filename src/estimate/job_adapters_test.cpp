@@ -31,11 +31,16 @@ TEST(AdaptedModules, all_linear_leaves_embedding_and_head_out) {
   const auto job = job_of("[method]\nkind = \"lora\"\ntargets = \"all-linear\"\n");
   ASSERT_TRUE(job.has_value());
   EXPECT_EQ(job->method.targets.size(), 7U);
+  const auto listed = job_of("[method]\nkind = \"lora\"\ntargets = [\"all-linear\"]\n");
+  ASSERT_TRUE(listed.has_value());
+  EXPECT_TRUE(listed->method.all_linear);
 }
 
 TEST(AdaptedModules, what_cannot_be_is_refused_by_name) {
   const std::pair<const char*, const char*> wrong[] = {
       {"[method]\nkind = \"lora\"\nmodules_to_save = [\"score\"]\n", "found \"score\""},
+      {"[method]\nkind = \"lora\"\ntargets = [\"all-linear\", \"lm_head\"]\n",
+       "expected \"all-linear\" by itself"},
       {"[method]\nmodules_to_save = [\"lm_head\"]\n", "found \"full\""},
       {"[method]\nkind = \"lora\"\ntargets = [\"lm_head\"]\nmodules_to_save = [\"lm_head\"]\n",
        "without adapters"},

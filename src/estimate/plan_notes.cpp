@@ -190,6 +190,23 @@ void note_adapted_experts(const Job& job, const Architecture& model, Plan& plan)
       "\"o\"] they are left out.");
 }
 
+// PEFT matches modules by name, and these layers have names that others have for other ones.
+void note_named_mixers(const Job& job, const Architecture& model, Plan& plan) {
+  const bool adapts = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;
+  if (!adapts || job.method.all_linear || model.stacks.empty()) return;
+  const Stack& main = model.main();
+  if (main.delta_net)
+    plan.notes.emplace_back(
+        "Targets that are named one by one are planned on attention and feed-forward alone. Where "
+        "PEFT is given in_proj_… or out_proj, it adapts linear attention as well: targets = "
+        "\"all-linear\" has those.");
+  if (main.short_convolution)
+    plan.notes.emplace_back(
+        "Targets that are named one by one are planned on attention and feed-forward, out_proj on "
+        "convolutions too. Where PEFT is given in_proj, it adapts that of convolutions: targets = "
+        "\"all-linear\" has it.");
+}
+
 // What of TRL's steps was compared, and what of the job they were planned from was assumed.
 void note_preference(const Job& job, const Architecture& model, Plan& plan) {
   const Job::Preference& preference = job.preference;
@@ -273,6 +290,7 @@ void note_model(const Job& given, const Job& job, const Architecture& model, con
   note_untried(job, model, plan);
   note_adapted_experts(job, model, plan);
   note_refused_adapters(job, model, plan);
+  note_named_mixers(job, model, plan);
   note_preference(job, model, plan);
   note_liger(job, model, plan);
   note_tied(job, model, plan);

@@ -71,6 +71,7 @@ class Page {
 
   void add_verdict() {
     const auto& [method, compute] = std::tie(plan_.job.method, plan_.job.compute);
+    const bool liger = compute.liger.on && method.kind != estimate::MethodKind::inference;
     std::string_view kind = "open";
     std::string verdict = "The job gives no capacity, so headroom cannot say whether it fits.";
     const std::string device = human(plan_.device_bytes);
@@ -83,12 +84,13 @@ class Page {
     }
     add("<h1>How much memory {} takes</h1>\n<p class=\"faint\">{}, {} layers of width {}; {}{}, "
         "weights in {}, "
-        "computed in {}; {}; {} attention, checkpointing {}; engine {}"
+        "computed in {}; {}; {} attention, checkpointing {}{}; engine {}"
         "</p>\n<p class=\"verdict {}\">{}</p>\n",
         escape_html(name()), escape_html(model_.family), model_.main().layers, model_.main().hidden,
-        trainer_of(plan_), to_string(method.kind), to_string(method.base), to_string(compute.dtype),
+        trainer_of(plan_), method_of(plan_), to_string(method.base), to_string(compute.dtype),
         batch_of(plan_, model_), compute.attention ? to_string(*compute.attention) : "any",
-        to_string(compute.checkpointing), to_string(plan_.job.engine.kind), kind, verdict);
+        to_string(compute.checkpointing), liger ? ", Liger's kernels" : "",
+        to_string(plan_.job.engine.kind), kind, verdict);
     if (plan_.first_failure)
       add("<p>The first tensor that does not fit: {} ({}).</p>\n",
           escape_html(plan_.first_failure->name), human(plan_.first_failure->meta.bytes()));

@@ -27,20 +27,6 @@ constexpr std::size_t widest_name = 28;
 constexpr std::size_t narrowest_name = 12;
 constexpr std::size_t tensors_shown = 5;
 
-std::string method_of(const Plan& plan) {
-  const auto& method = plan.job.method;
-  if (method.kind == estimate::MethodKind::full) return "full fine-tuning";
-  if (method.kind == estimate::MethodKind::inference) return "inference";
-  std::vector<std::string> targets;
-  for (const auto target : method.targets) targets.emplace_back(to_string(target));
-  std::vector<std::string> whole;
-  for (const auto module : method.modules_to_save) whole.emplace_back(to_string(module));
-  return fmt::format("{} of rank {} on {}{}",
-                     method.kind == estimate::MethodKind::lora ? "LoRA" : "QLoRA", method.rank,
-                     join(targets, " "),
-                     whole.empty() ? "" : fmt::format(", {} whole", join(whole, " and ")));
-}
-
 // "3.10 G", "4.79 M": how many parameters.
 std::string to_count(std::uint64_t number) {
   const auto amount = static_cast<double>(number);

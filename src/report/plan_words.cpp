@@ -3,6 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+
 namespace headroom::report {
 
 using estimate::Plan;
@@ -38,6 +43,20 @@ std::string batch_of(const Plan& plan, const estimate::Architecture& model) {
                      : batch.micro.value_or(0) == 1 ? " pair"
                                                     : " pairs",
                      batch.sequence, batch.accumulate.value_or(1));
+}
+
+std::string method_of(const estimate::Plan& plan) {
+  const auto& method = plan.job.method;
+  if (method.kind == estimate::MethodKind::full) return "full fine-tuning";
+  if (method.kind == estimate::MethodKind::inference) return "inference";
+  std::vector<std::string> targets;
+  for (const auto target : method.targets) targets.emplace_back(to_string(target));
+  std::vector<std::string> whole;
+  for (const auto module : method.modules_to_save) whole.emplace_back(to_string(module));
+  return fmt::format("{} of rank {} on {}{}",
+                     method.kind == estimate::MethodKind::lora ? "LoRA" : "QLoRA", method.rank,
+                     join(targets, " "),
+                     whole.empty() ? "" : fmt::format(", {} whole", join(whole, " and ")));
 }
 
 }  // namespace headroom::report

@@ -94,6 +94,15 @@ class PlanPage(unittest.TestCase):
             self.assertNotIn("url(", text)
             self.assertNotIn("@import", text)
 
+    def test_its_head_says_which_modules_are_trained_and_by_which_kernels(self):
+        job = self.job()
+        job["method"].update(targets=["q"], modules_to_save=["lm_head"])
+        job["compute"]["use_liger_kernel"] = True
+        text, _ = self.plan(job)
+        page = Page(text)
+        self.assertIn("LoRA of rank 8 on q, lm_head whole", page.text)
+        self.assertIn("checkpointing none, Liger's kernels", page.text)
+
     def test_every_picture_says_what_it_shows(self):
         text, _ = self.plan(self.job(capacity="400MiB"))
         page = Page(text)

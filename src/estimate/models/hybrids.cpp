@@ -50,6 +50,8 @@ Stack& add_delta_stack(ConfigReader& config, Architecture& out, const LlamaDefau
   set_bias(stack.attention, bias, bias);
   stack.attention.qk_norm = stack.attention.gated = true;
   stack.norm.unit_offset = true;
+  if (!config.has("num_key_value_heads") && defaults.heads.kv_heads)
+    stack.attention.kv_heads = std::min(*defaults.heads.kv_heads, stack.attention.heads);
   read_delta_net(config, stack, joined);
   return stack;
 }
@@ -113,8 +115,14 @@ std::uint64_t adjusted_width(ConfigReader& config, std::uint64_t width) {
   const double times = config.positive_or({"block_ffn_dim_multiplier"}, 1.0);
   const std::uint64_t multiple = config.size_or({"block_multiple_of"}, widths, 256);
   if (config.is_null("block_ffn_dim_multiplier")) return inner;
-  inner = static_cast<std::uint64_t>(
-      std::min(times * static_cast<double>(inner), static_cast<double>(widths.max)));
+  const double wide = times * static_cast<double>(inner);
+  if (wide > static_cast<double>(widths.max)) {
+    config.fail_with("block_ffn_dim_multiplier",
+                     fmt::format("expected one that makes at most {} of {}, found {}", widths.max,
+                                 inner, times));
+    return inner;
+  }
+  inner = static_cast<std::uint64_t>(wide);
   return (inner + multiple - 1) / multiple * multiple;
 }
 

@@ -95,5 +95,19 @@ TEST(Refusals, a_layer_of_experts_beside_mamba_is_refused) {
               HasSubstr("that are 128 wide together, found 3"));
 }
 
+TEST(Refusals, a_width_beyond_all_is_refused_by_the_number_that_makes_it) {
+  const auto lfm2 =
+      made_of("lfm2", R"({"block_ffn_dim_multiplier": 1e9, "num_key_value_heads": 2})");
+  ASSERT_FALSE(lfm2);
+  EXPECT_THAT(lfm2.error().message, HasSubstr("block_ffn_dim_multiplier: expected one that makes"));
+}
+
+TEST(Refusals, a_hybrid_has_its_class_es_heads_of_keys_where_none_are_given) {
+  const auto qwen = made_of("qwen3_next", R"({"head_dim": 16, "num_experts": 8,
+                                   "num_experts_per_tok": 2})");
+  ASSERT_TRUE(qwen) << qwen.error().message;
+  EXPECT_EQ(qwen->main().attention.kv_heads, 2U);
+}
+
 }  // namespace
 }  // namespace headroom::estimate
