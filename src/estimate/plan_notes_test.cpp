@@ -102,7 +102,7 @@ TEST(PlanNotes, a_preference_job_says_what_was_assumed_and_what_was_not_compared
 TEST(PlanNotes, targets_by_name_miss_modules_of_a_hybrid_and_the_answer_says_which) {
   const std::string next =
       R"({"model_type": "qwen3_next", "vocab_size": 100, "head_dim": 16, "num_experts": 8,
-          "num_experts_per_tok": 2, )" +
+          "num_experts_per_tok": 2, "moe_intermediate_size": 32, )" +
       sizes + "}";
   const std::string lora = "[method]\nkind = \"lora\"\n";
   EXPECT_THAT(notes(next, lora + "targets = [\"q\"]\n"),

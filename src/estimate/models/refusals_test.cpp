@@ -104,7 +104,7 @@ TEST(Refusals, a_width_beyond_all_is_refused_by_the_number_that_makes_it) {
 
 TEST(Refusals, a_hybrid_has_its_class_es_heads_of_keys_where_none_are_given) {
   const auto qwen = made_of("qwen3_next", R"({"head_dim": 16, "num_experts": 8,
-                                   "num_experts_per_tok": 2})");
+                                   "num_experts_per_tok": 2, "moe_intermediate_size": 32})");
   ASSERT_TRUE(qwen) << qwen.error().message;
   EXPECT_EQ(qwen->main().attention.kv_heads, 2U);
 }
