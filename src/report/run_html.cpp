@@ -256,9 +256,9 @@ class Page {
       add_item(fmt::format("Resumed {}: before step {}.",
                            resumed == 1 ? "once" : fmt::format("{} times", resumed),
                            steps_list(history_.resumed)));
-    if (picture_.checkpoints.count() > 0)
-      add_item(fmt::format("{} checkpoints by this process: after step {}.",
-                           picture_.checkpoints.count(), steps_list(picture_.checkpoints)));
+    if (const std::uint64_t written = picture_.checkpoints.count(); written > 0)
+      add_item(fmt::format("{} checkpoint{} by this process: after step {}.", written,
+                           written == 1 ? "" : "s", steps_list(picture_.checkpoints)));
     if (history_.best.count() > 0)
       add_item(fmt::format("The evaluation was the best so far after step {}.",
                            steps_list(history_.best)));

@@ -48,9 +48,9 @@ class Ranks(unittest.TestCase):
 
     def test_the_first_that_fails_ends_the_others_and_gives_the_exit_code(self):
         begun = time.monotonic()
-        done = self.run_ranks("--ranks", "2", "--", "sh", "-c", '[ $RANK = 1 ] && exit 7; exec sleep 50')
+        done = self.run_ranks("--ranks", "2", "--", "sh", "-c", '[ $RANK = 1 ] && exit 7; exec sleep 300')
         self.assertEqual(done.returncode, 7, done.stderr)
-        self.assertLess(time.monotonic() - begun, 30)
+        self.assertLess(time.monotonic() - begun, 200)
         self.assertRegex(done.stderr, r"rank 1 \(PID \d+\) ended with exit code 7; the others are ended")
 
     def test_a_rank_that_ignores_the_end_is_killed(self):

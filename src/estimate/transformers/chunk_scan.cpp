@@ -62,6 +62,15 @@ struct Chunks {
   Tensor b, c;  // [… state]
 };
 
+// A factor of a product, and whether it lies as the product wants it: else it is copied.
+struct Factor {
+  const Tensor& values;
+  bool lies = false;
+};
+struct ProductSize {
+  std::uint64_t rows, inner, columns;
+};
+
 // One product for each head of each chunk. Heads lie behind tokens, so that all but one chunk's are
 // copied for it, and the gradient of what it gives likewise.
 class HeadProducts {
@@ -70,14 +79,14 @@ class HeadProducts {
       : run_(run), batches_(batch * chunks * heads), one_(batch * chunks == 1 || heads == 1) {}
 
   // einsum("…l·, …·p → …lp"), left [rows, inner] and right [inner, columns] of each head.
-  Tensor operator()(const Tensor& left, bool left_lies, const Tensor& right, bool right_lies,
-                    std::uint64_t rows, std::uint64_t inner, std::uint64_t columns, Name name,
+  Tensor operator()(const Factor& left, const Factor& right, const ProductSize& size, Name name,
                     bool gradient_lies = false) const {
     Tape& tape = run_.tape;
+    const auto [rows, inner, columns] = size;
     const Tensor first =
-        reshaped(tape, left, {batches_, rows, inner}, left_lies || one_, name + ".left");
-    const Tensor second =
-        reshaped(tape, right, {batches_, inner, columns}, right_lies || one_, name + ".right");
+        reshaped(tape, left.values, {batches_, rows, inner}, left.lies || one_, name + ".left");
+    const Tensor second = reshaped(tape, right.values, {batches_, inner, columns},
+                                   right.lies || one_, name + ".right");
     const Tensor y =
         ops::matmul(tape, run_.autocast(first, name + ".left_input"),
                     run_.autocast(second, name + ".right_input"), {batches_, rows, columns}, name);
@@ -164,16 +173,16 @@ Tensor scan_by_chunks(Run& run, const Mamba2& shape, ChunkScanInput in, Tensor& 
   const HeadProducts product(run, batch, chunks, heads);
   const Tensor sums = ops::cumsum(tape, parts.a, "A_cumsum");
   const Tensor decay = ops::exp(tape, segment_sum(tape, parts.a, "segment_sum"), "L");
-  const Tensor scores = product(parts.c, false, parts.b, false, chunk, states_size, chunk, "G",
+  const Tensor scores = product({parts.c}, {parts.b}, {chunk, states_size, chunk}, "G",
                                 /*gradient_lies=*/true);
   const Tensor weights = ops::mul(tape, scores, Tape::view(decay, scores.shape), "M");
-  const Tensor inside = product(weights, true, parts.x, false, chunk, chunk, width, "Y_diag");
+  const Tensor inside = product({weights, true}, {parts.x}, {chunk, chunk, width}, "Y_diag");
   const Shape columns = {batch, chunks, chunk, heads, 1};
   const Tensor last = ops::part_of(tape, sums, {batch, heads, chunks, 1});
   const Tensor to_end =
       ops::exp(tape, ops::subtract(tape, last, sums, "decay_states.exponent"), "decay_states");
   const Tensor decayed = ops::mul(tape, parts.b, Tape::view(to_end, columns), "B_decay");
-  Tensor states = product(decayed, false, parts.x, false, states_size, chunk, width, "states");
+  Tensor states = product({decayed}, {parts.x}, {states_size, chunk, width}, "states");
   states = Tape::view(states, {batch, chunks, heads, width, states_size});
   Tensor before = state;  // A name holds it to the end, as it does the steps.
   const Tensor carried = carry_states(run, std::exchange(states, {}), sums, before);
@@ -181,7 +190,7 @@ Tensor scan_by_chunks(Run& run, const Mamba2& shape, ChunkScanInput in, Tensor& 
   const Tensor starts = ops::part_of(tape, carried, {batch, chunks, heads, width, states_size});
   const Tensor from_start = ops::exp(tape, sums, "state_decay_out");
   const Tensor read =
-      product(parts.c, false, starts, chunks == 1, chunk, states_size, width, "C_times_states");
+      product({parts.c}, {starts, chunks == 1}, {chunk, states_size, width}, "C_times_states");
   const Shape values = {batch, chunks, chunk, heads, width};
   const Tensor between =
       ops::mul(tape, Tape::view(read, values), Tape::view(from_start, columns), "Y_off");
@@ -207,7 +216,7 @@ Tensor scan_by_token(Run& run, const Mamba2& shape, const ChunkScanInput& in, co
   Tensor next = tape.empty("state.next", state);
   kept = {};
   next = ops::cast(tape, next, narrow, "state.narrow");
-  const Tensor out = tape.empty("out", {in.x.shape, narrow});
+  Tensor out = tape.empty("out", {in.x.shape, narrow});
   tape.multiply();
   return out;
 }
