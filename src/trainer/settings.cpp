@@ -160,20 +160,6 @@ Status refuse_what_has_no_weights(const Job::Model& model) {
                "write the folder of the model as it came from Hugging Face"};
 }
 
-// Longer ones would be turned by other frequencies: micro-batch by micro-batch in transformers.
-Status refuse_longer_than_scaled(const Job& job, const estimate::ModelConfig& model) {
-  const std::uint64_t longest = model.rotary.longest;
-  if (longest == 0 || job.batch.sequence <= longest) return Done{};
-  return Error{Errc::unsupported,
-               fmt::format("batch.sequence: expected at most {}, up to which this model's rotary "
-                           "positions ({}) are the same for all texts, found {}",
-                           longest, model.rotary.kind.substr(0, model.rotary.kind.find(',')),
-                           job.batch.sequence),
-               fmt::format("write sequence = {}, or train with another engine: engine.kind = "
-                           "\"transformers\"",
-                           longest)};
-}
-
 }  // namespace
 
 Result<Settings> make_settings(const run::LoadedJob& loaded) {
@@ -183,7 +169,7 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
   HEADROOM_TRY(estimate::ModelConfig model, estimate::decoder_config(loaded.model));
   HEADROOM_CHECK(estimate::read_numbers(loaded.config, model));
   HEADROOM_CHECK(check_supported(loaded.config, model));
-  HEADROOM_CHECK(refuse_longer_than_scaled(job, model));
+  HEADROOM_CHECK(estimate::check_scaled_length(job, model));
   HEADROOM_CHECK(refuse_fused_targets(job, model));
   HEADROOM_CHECK(refuse_fused_moments(job, model));
   HEADROOM_CHECK(refuse_split_targets(job, model));
