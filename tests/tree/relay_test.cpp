@@ -14,6 +14,7 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <thread>
 
@@ -159,6 +160,27 @@ TEST(Relay, reader_that_is_slow_holds_nobody_up_and_gets_the_end) {
   std::vector<char> all(length);
   noise.fill(all);
   EXPECT_TRUE(std::string_view(all.data(), all.size()).ends_with(end));
+}
+
+TEST(Relay, who_waits_for_the_end_reads_the_rest_at_its_own_priority) {
+  const Descriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  Pipe gate;
+  std::vector<std::thread::id> readers;
+  const auto relay = must_start(nowhere.get(), [&](std::string_view, std::uint64_t) {
+    if (readers.empty()) read_some(gate.reading.get());
+    readers.push_back(std::this_thread::get_id());
+  });
+  write_text(relay->source(), std::string(1 << 20, 'x'));
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    write_text(gate.writing.get(), "go");
+  });
+  EXPECT_TRUE(relay->finish());
+  opener.join();
+  ASSERT_GE(readers.size(), 2U);
+  EXPECT_NE(readers.front(), std::this_thread::get_id());
+  for (std::size_t i = 1; i < readers.size(); ++i)
+    EXPECT_EQ(readers[i], std::this_thread::get_id()) << i;
 }
 
 TEST(Relay, consumer_that_reads_little_at_a_time_gets_everything) {

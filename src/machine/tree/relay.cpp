@@ -78,7 +78,11 @@ bool ThreadedRelay::finish(std::optional<std::uint64_t> timeout_ms) {
     }
     if (passer_.joinable()) passer_.join();
   }
-  if (reader_.joinable()) reader_.join();
+  if (reader_.joinable()) {
+    passing_->hand_over();
+    reader_.join();
+    passing_->read_rest();
+  }
   return passing_->has_ended();
 }
 

@@ -15,11 +15,12 @@
 
 namespace headroom::machine {
 
-// A thread of its own passes on; another one, of low priority, calls the reader.
+// A thread of its own passes on; another one, of low priority, calls the reader; what it has not
+// read when finish() is called, that thread reads.
 class Relay {
  public:
-  // Called from one thread, pieces in order. `left_out`: so many bytes before this piece were not
-  // kept. Stays valid until finish() has returned or the relay is destroyed.
+  // Called from one thread at a time, pieces in order. `left_out`: so many bytes before this piece
+  // were not kept. Stays valid until finish() has returned or the relay is destroyed.
   using Reader = std::function<void(std::string_view piece, std::uint64_t left_out)>;
 
   // `target`: the descriptor that is written to; not owned, open until the relay is destroyed.

@@ -155,13 +155,24 @@ void RelayPassing::read_along() {
   constexpr int lowest = 19;
   ::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), lowest);
   const auto buffer = std::make_unique_for_overwrite<char[]>(reading_bytes);
-  for (;;) {
-    std::uint64_t left_out = 0;
-    const std::string_view piece = ring_.read({buffer.get(), reading_bytes}, left_out);
-    if (piece.empty()) return;
-    reader_(piece, left_out);
-    // Being woken for every line would cost who passes on more than the line does.
-    if (piece.size() < reading_bytes) sleep_ms(2);
+  while (!is_handed_over_.load() && read_piece(buffer.get())) {
+  }
+}
+
+// False at the end.
+bool RelayPassing::read_piece(char* buffer) {
+  std::uint64_t left_out = 0;
+  const std::string_view piece = ring_.read({buffer, reading_bytes}, left_out);
+  if (piece.empty()) return false;
+  reader_(piece, left_out);
+  // Being woken for every line would cost who passes on more than the line does.
+  if (piece.size() < reading_bytes && !is_handed_over_.load()) sleep_ms(2);
+  return true;
+}
+
+void RelayPassing::read_rest() {
+  const auto buffer = std::make_unique_for_overwrite<char[]>(reading_bytes);
+  while (read_piece(buffer.get())) {
   }
 }
 

@@ -24,6 +24,12 @@ class RelayPassing {
   void pass_on();
   void read_along();
 
+  // read_along() returns after the piece that it is at. Once its thread has ended, read_rest()
+  // reads to the end on the caller's: without privileges a thread of low priority cannot raise it
+  // again, and where others take all processors it would keep whoever waits for the end waiting.
+  void hand_over() { is_handed_over_ = true; }
+  void read_rest();
+
   void stop_reading();  // What is there now is the last.
   void stop_telling() { ring_.abandon(); }
   void abandon();  // Nothing more is written.
@@ -41,6 +47,7 @@ class RelayPassing {
   Next wait_for_some();
   bool write_out(std::string_view piece);
 
+  bool read_piece(char* buffer);
   void close_reading();
 
   Descriptor reading_;  // Closed by one thread, under the lock.
@@ -52,6 +59,7 @@ class RelayPassing {
   bool breaks_ = false;     // `target` is a pipe or a socket, whose reader may go away.
   bool is_writing_ = true;  // False once writing has failed: then there is the reader alone.
   bool was_told_ = false;   // To stop reading.
+  std::atomic<bool> is_handed_over_{false};
   std::atomic<bool> is_abandoned_{false};
   std::atomic<bool> has_ended_{false};
   std::atomic<bool> is_in_line_{false};
