@@ -103,7 +103,8 @@ std::vector<double> run_rank(const std::string& mode, std::uint32_t ranks, std::
   }
   for (const std::uint64_t bytes : sizes)
     times.push_back(time(bytes, shared, ranks, [&] {
-      const auto ticket = (*averager)->start({.data = data, .elements = bytes / sizeof(float)});
+      const auto ticket = (*averager)->start(
+          {.data = data, .elements = bytes / sizeof(float), .in_pieces = mode == "copied"});
       if (!ticket || !(*averager)->wait(*ticket)) std::_Exit(1);
     }));
   return times;

@@ -128,6 +128,12 @@ enum {
   HEADROOM_AVERAGER_BROADCAST = 2 /* Every rank gets what `root` has. */
 };
 enum { HEADROOM_AVERAGER_FLOAT32 = 0, HEADROOM_AVERAGER_BFLOAT16 = 1 };
+/* The bucket is averaged piece by piece, so that what is copied stays in the caches: for large
+   buckets that are copied half the time and less, and it may be larger than the arena. The price:
+   who is present is decided of each piece. If a rank is lost on the way, it has a part in the
+   pieces before that and in none after; `present` of the result are those of all pieces, `lost`
+   those of any. The flag is ignored for a broadcast and with HEADROOM_AVERAGER_FAIL. */
+enum { HEADROOM_AVERAGER_IN_PIECES = 1 };
 
 typedef struct headroom_averager_bucket {
   size_t size; /* sizeof(headroom_averager_bucket). */
@@ -135,8 +141,8 @@ typedef struct headroom_averager_bucket {
   uint32_t type;
   void* data;
   uint64_t elements;
-  uint32_t root; /* For a broadcast, else 0. */
-  uint32_t reserved;
+  uint32_t root;  /* For a broadcast, else 0. */
+  uint32_t flags; /* 0, or HEADROOM_AVERAGER_IN_PIECES. The same on all ranks. */
 } headroom_averager_bucket;
 
 #define HEADROOM_AVERAGER_BUCKET_INIT \

@@ -13,6 +13,7 @@ from headroom_inject.averager_library import BFLOAT16, BROADCAST, FLOAT32, SUM
 
 _TYPES = {torch.float32: FLOAT32, torch.bfloat16: BFLOAT16}
 _WORD = 4  # Bits are copied as float32, which nobody computes with.
+_SUMMED = 1 << 20  # So much is summed at once: what all ranks copy and sum of it stays in the caches that their cores share.
 
 
 def name_of(op):
@@ -45,7 +46,7 @@ class Exchange:
         proportion, so that a division by the number of ranks gives the mean of those present."""
         flat = tensor.view(-1)
         size = flat.element_size()
-        for piece in flat.split(self._piece_bytes // size):
+        for piece in flat.split(min(self._piece_bytes, _SUMMED) // size):
             present = self._run(piece, SUM, _TYPES[piece.dtype], piece.numel(), 0)
             if 0 < present < self._ranks:
                 piece.mul_(self._ranks / present)

@@ -2,6 +2,10 @@
 // One rank of a job whose processes average buckets through shared memory. All ranks start the same
 // buckets in the same order; several may be in flight. One thread calls at a time; with
 // `background` another one, the averager's own, does the work meanwhile.
+//
+// A bucket in pieces is one bucket of the protocol after another, so small that what is copied and
+// summed of it stays in the processor's caches: where data are copied that takes half the time and
+// less. Then a rank that is lost on the way has a part in the pieces before, and in none after.
 #pragma once
 
 #include <array>
@@ -54,7 +58,8 @@ class Averager {
   Status free(const std::byte* memory);
 
   // Starts a bucket. Its data belong to the averager until wait(): they must not be read or
-  // written. Fails with busy if as many as possible are in flight.
+  // written. Fails with busy if as many as possible are in flight. Of a bucket in pieces others can
+  // work on the first alone until this rank does.
   Result<Ticket> start(const Request& request);
   // Returns when the bucket's data are the result. Each ticket is waited for once.
   Result<Outcome> wait(Ticket ticket);
@@ -74,18 +79,27 @@ class Averager {
   protocol::RankMask expected() const { return expected_; }
 
  private:
+  // A bucket of the caller's between start() and wait().
   struct Flight {
-    enum class State : std::uint8_t { free, started, done } state = State::free;
-    std::optional<BucketWork> work;
+    std::optional<Ticket> ticket;  // None: free.
+    Request request;
+    BucketWork::Place place;
+    std::uint64_t piece_elements = 0;
+    std::uint64_t begun_elements = 0;  // Of the piece at work and those before.
+    std::optional<BucketWork> work;    // The piece at work. None: it is still to be brought.
     Outcome outcome;
     std::optional<Error> error;
+    bool is_brought() const { return begun_elements == request.elements && work; }
   };
 
   Averager(Segment segment, const Options& options);
   Status begin(const Options& options);
-  Result<std::uint64_t> place_of(const Request& request, bool& is_copied);
+  std::uint64_t piece_elements(const Request& request) const;
+  Result<BucketWork::Place> place_of(const Request& request, std::uint64_t piece_bytes);
   Status check(const Request& request) const;
-  Flight& flight(protocol::Bucket bucket) { return flights_.at(segment_.self().slot(bucket)); }
+  Flight& flight(Ticket ticket) { return flights_.at(ticket % segment_.self().slots); }
+  Status bring_next(Flight& one);
+  Status reduce_piece(Flight& one);
   void reduce_next();
   void work_until_end();
   // Keeps the error, with which everything fails from now on.
@@ -100,17 +114,19 @@ class Averager {
   Arena arena_;
   std::optional<WatchThread> watch_thread_;
 
-  protocol::Bucket next_ = 0;        // To be started. The caller's.
-  protocol::Bucket reduced_ = 0;     // To be reduced next. Whoever reduces.
-  protocol::RankMask expected_ = 0;  // For that one.
+  Ticket next_ = 0;                  // To be started. The caller's.
+  Ticket reduced_ = 0;               // To be reduced next. Whoever reduces.
+  protocol::Bucket bucket_ = 0;      // To be brought next. Whoever brings: see start().
+  protocol::RankMask expected_ = 0;  // For the one that is reduced next.
   std::array<Flight, protocol::max_slots> flights_;
 
   Mutex mutex_;
   ConditionVariable
       changed_;  // For the worker: something to do. For the caller: something is done.
   ConditionVariable done_;
-  protocol::Bucket started_ HEADROOM_GUARDED_BY(mutex_) = 0;
-  protocol::Bucket finished_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  Ticket started_ HEADROOM_GUARDED_BY(mutex_) = 0;
+  Ticket brought_ HEADROOM_GUARDED_BY(mutex_) = 0;  // To the last piece.
+  Ticket finished_ HEADROOM_GUARDED_BY(mutex_) = 0;
   bool ends_ HEADROOM_GUARDED_BY(mutex_) = false;
   std::optional<Error> broken_ HEADROOM_GUARDED_BY(mutex_);
   std::thread worker_;

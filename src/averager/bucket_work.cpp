@@ -24,6 +24,7 @@ std::string to_text(const Description& description) {
   if (description.kind == static_cast<std::uint32_t>(Kind::step)) return kind;
   const char* type = description.type < types.size() ? types.at(description.type) : "nonsense";
   std::string text = fmt::format("{} of {} {}", kind, description.elements, type);
+  if (description.in_pieces != 0) text += " in pieces";
   if (description.kind == static_cast<std::uint32_t>(Kind::broadcast))
     text += fmt::format(" from rank {}", description.root);
   return text;
@@ -31,7 +32,7 @@ std::string to_text(const Description& description) {
 
 bool agree(const Description& one, const Description& other) {
   return one.elements == other.elements && one.type == other.type && one.kind == other.kind &&
-         one.root == other.root;
+         one.root == other.root && one.in_pieces == other.in_pieces;
 }
 
 }  // namespace
@@ -44,12 +45,13 @@ std::string to_text(RankMask ranks) {
 }
 
 BucketWork::BucketWork(const Segment& segment, protocol::Bucket bucket, const Request& request,
-                       std::uint64_t offset, bool is_copied)
+                       std::uint64_t whole_elements, const Place& place)
     : segment_(&segment),
       bucket_(bucket),
       request_(request),
-      offset_(offset),
-      is_copied_(is_copied) {}
+      whole_elements_(whole_elements),
+      offset_(place.offset),
+      is_copied_(place.is_copied) {}
 
 BucketWork::Piece BucketWork::piece(std::uint32_t chunk) const {
   const std::uint64_t size = segment_->terms().chunk_bytes;
@@ -74,11 +76,12 @@ void BucketWork::publish() {
   if (is_copied_ && brings_data && request_.elements != 0)
     copy(request_.data, segment_->arena(self.rank) + offset_, request_.bytes(), is_large());
   segment_->description(self.rank, self.slot(bucket_)) = {
-      .elements = request_.elements,
+      .elements = whole_elements_,
       .offset = offset_,
       .type = static_cast<std::uint32_t>(request_.type),
       .kind = static_cast<std::uint32_t>(request_.kind),
-      .root = request_.root};
+      .root = request_.root,
+      .in_pieces = request_.in_pieces ? 1U : 0U};
 }
 
 std::optional<Error> BucketWork::find_disagreement(RankMask present) const {

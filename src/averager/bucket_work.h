@@ -15,15 +15,17 @@ namespace headroom::averager {
 
 class BucketWork {
  public:
-  // `offset` is where the data lie in this rank's arena: the caller's own, or a place to copy them
-  // to if `is_copied`.
+  struct Place {
+    std::uint64_t offset = 0;  // In this rank's arena: the caller's own, or
+    bool is_copied = false;    // a place to copy the data to.
+  };
+  // `request` is the bucket, or the piece of it that this is about; then `whole_elements` are those
+  // of all pieces.
   BucketWork(const Segment& segment, protocol::Bucket bucket, const Request& request,
-             std::uint64_t offset, bool is_copied);
+             std::uint64_t whole_elements, const Place& place);
 
   protocol::Bucket bucket() const { return bucket_; }
   const Request& request() const { return request_; }
-  std::uint64_t offset() const { return offset_; }
-  bool is_copied() const { return is_copied_; }
 
   void publish();
   // Returns the number of chunks, 0 if the ranks in `present` cannot be averaged: see verdict().
@@ -47,6 +49,7 @@ class BucketWork {
   const Segment* segment_;
   protocol::Bucket bucket_;
   Request request_;
+  std::uint64_t whole_elements_;
   std::uint64_t offset_;
   bool is_copied_;
   std::vector<bool> collected_;

@@ -51,12 +51,12 @@ struct Member {
 
 // What a rank brings to a bucket.
 struct Description {
-  std::uint64_t elements = 0;
-  std::uint64_t offset = 0;  // In its arena.
+  std::uint64_t elements = 0;  // Of the whole bucket, also where this is a piece of it.
+  std::uint64_t offset = 0;    // In its arena.
   std::uint32_t type = 0;
   std::uint32_t kind = 0;
   std::uint32_t root = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t in_pieces = 0;
 };
 
 struct Slot {

@@ -24,6 +24,9 @@ struct Request {
   std::byte* data = nullptr;
   std::uint64_t elements = 0;
   std::uint32_t root = 0;
+  // Whose inputs make the result is decided for each piece anew, see Averager. Not for a broadcast,
+  // nor where a lost rank is to leave the data as they were: those are always whole.
+  bool in_pieces = false;
 
   std::uint64_t bytes() const { return elements * bytes_of(type); }
 };

@@ -35,20 +35,28 @@ Result<Outcome> run(Averager& averager, const Request& request) {
   return averager.wait(ticket);
 }
 
-// Averages `buckets` buckets, one after the other, in the segment or copied.
-int average(const Options& options, bool in_segment, std::uint64_t buckets) {
+struct Way {
+  bool in_segment = false;
+  bool background = false;
+  bool in_pieces = false;
+};
+
+// Averages `buckets` buckets, one after the other.
+int average(const Options& options, const Way& way, std::uint64_t buckets) {
   auto averager = Averager::open(options);
   if (!averager) return no_open;
   std::vector<float> own(elements);
   float* data = own.data();
-  if (in_segment) {
+  if (way.in_segment) {
     const auto memory = (*averager)->allocate(elements * sizeof(float));
     if (!memory) return no_memory;
     data = reinterpret_cast<float*>(*memory);
   }
   for (std::uint64_t bucket = 0; bucket < buckets; ++bucket) {
     fill(data, elements, options.rank, bucket);
-    const auto outcome = run(**averager, request_for(data, elements));
+    auto request = request_for(data, elements);
+    request.in_pieces = way.in_pieces;
+    const auto outcome = run(**averager, request);
     if (!outcome) return failed;
     if (outcome->present != all_of(options.terms.ranks)) return other_ranks;
     if (!is_average(data, elements, outcome->present, bucket)) return wrong;
@@ -56,33 +64,78 @@ int average(const Options& options, bool in_segment, std::uint64_t buckets) {
   return right;
 }
 
-void expect_right(const std::string& job, std::uint32_t ranks, bool in_segment, bool background) {
+void expect_right(const std::string& job, std::uint32_t ranks, const Way& way) {
   std::vector<Child> children;
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     auto options = options_of(job, ranks, rank);
-    options.background = background;
-    children.emplace_back([=] { return average(options, in_segment, 20); });
+    options.background = way.background;
+    children.emplace_back([=] { return average(options, way, 20); });
   }
   for (Child& child : children) EXPECT_EQ(child.wait(), right);
   EXPECT_FALSE(is_left_behind(job));
 }
 
 TEST(Averager, copied_buckets_are_averaged_on_every_rank) {
-  expect_right("copied", 3, false, false);
+  expect_right("copied", 3, {});
 }
 
 TEST(Averager, buckets_in_the_segment_are_averaged_where_they_are) {
-  expect_right("in-segment", 3, true, false);
+  expect_right("in-segment", 3, {.in_segment = true});
 }
 
 TEST(Averager, a_thread_of_its_own_does_the_work) {
-  expect_right("background", 2, false, true);
+  expect_right("background", 2, {.background = true});
 }
 
 TEST(Averager, one_rank_alone_keeps_its_data) {
-  expect_right("alone", 1, false, false);
+  expect_right("alone", 1, {});
 }
 
+TEST(Averager, buckets_in_pieces_are_averaged_like_whole_ones) {
+  expect_right("pieces", 3, {.in_pieces = true});
+  expect_right("pieces", 2, {.in_segment = true, .in_pieces = true});
+  expect_right("pieces", 2, {.background = true, .in_pieces = true});
+  expect_right("pieces", 1, {.in_pieces = true});
+}
+
+TEST(Averager, a_bucket_in_pieces_may_be_larger_than_the_arena) {
+  const auto rank = [](std::uint32_t which) -> int {
+    const auto options = options_of("large", 2, which);
+    auto averager = Averager::open(options);
+    if (!averager) return no_open;
+    const std::uint64_t large = options.terms.arena_bytes / sizeof(float) + 1;
+    std::vector<float> data(large);
+    fill(data.data(), large, which, 0);
+    auto request = request_for(data.data(), large);
+    if (run(**averager, request)) return wrong;
+    request.in_pieces = true;
+    if (!run(**averager, request)) return failed;
+    return is_average(data.data(), large, 3, 0) ? right : wrong;
+  };
+  Child one([&] { return rank(0); });
+  Child two([&] { return rank(1); });
+  EXPECT_EQ(one.wait(), right);
+  EXPECT_EQ(two.wait(), right);
+}
+
+TEST(Averager, where_a_lost_rank_leaves_the_data_a_bucket_is_whole) {
+  const auto rank = [](std::uint32_t which) -> int {
+    auto options = options_of("whole", 2, which);
+    options.terms.policy = static_cast<std::uint32_t>(Policy::fail);
+    auto averager = Averager::open(options);
+    if (!averager) return no_open;
+    std::vector<float> data(options.terms.arena_bytes / sizeof(float) + 1);
+    auto request = request_for(data.data(), data.size());
+    request.in_pieces = true;
+    return run(**averager, request) ? wrong : right;
+  };
+  Child one([&] { return rank(0); });
+  Child two([&] { return rank(1); });
+  EXPECT_EQ(one.wait(), right);
+  EXPECT_EQ(two.wait(), right);
+}
+
+// Every other one is in pieces.
 TEST(Averager, buckets_in_flight_do_not_mix) {
   const auto rank = [](const Options& options) -> int {
     auto averager = Averager::open(options);
@@ -93,7 +146,9 @@ TEST(Averager, buckets_in_flight_do_not_mix) {
       std::vector<Averager::Ticket> tickets;
       for (std::uint64_t one = 0; one < in_flight; ++one) {
         fill(data[one].data(), elements, options.rank, round * in_flight + one);
-        const auto ticket = (*averager)->start(request_for(data[one].data(), elements));
+        auto request = request_for(data[one].data(), elements);
+        request.in_pieces = one % 2 == 0;
+        const auto ticket = (*averager)->start(request);
         if (!ticket) return failed;
         tickets.push_back(*ticket);
       }

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <new>
 #include <random>
+#include <span>
 #include <vector>
 
 #include "averager/job.h"
@@ -16,14 +17,28 @@
 namespace headroom::averager::testing {
 namespace {
 
-constexpr std::uint64_t elements = 80'001;
+constexpr std::uint64_t whole_elements = 80'001;
+constexpr std::uint64_t elements_in_pieces = 400'003;
 constexpr std::uint32_t buckets_after = 4;
 
 enum : int { right = 0, no_open = 10, failed, wrong };
 
+// Of a bucket in pieces: the first of them may have had the ranks that were lost since.
+bool is_average_in_pieces(std::span<const float> data, const Outcome& outcome,
+                          std::uint64_t bucket) {
+  std::uint64_t with_all = 0;
+  const auto before = static_cast<protocol::RankMask>(outcome.present | outcome.lost);
+  while (with_all < data.size() && data[with_all] == average_of(before, bucket, with_all))
+    ++with_all;
+  for (std::uint64_t index = with_all; index < data.size(); ++index)
+    if (data[index] != average_of(outcome.present, bucket, index)) return false;
+  return true;
+}
+
 // Averages until a rank is lost and a few buckets more. Every other bucket lies in the segment, and
 // two are in flight.
-int survive(const Options& options, std::atomic<std::uint32_t>& done) {
+int survive(const Options& options, bool in_pieces, std::atomic<std::uint32_t>& done) {
+  const std::uint64_t elements = in_pieces ? elements_in_pieces : whole_elements;
   auto averager = Averager::open(options);
   if (!averager) return no_open;
   const auto memory = (*averager)->allocate(elements * sizeof(float));
@@ -35,15 +50,18 @@ int survive(const Options& options, std::atomic<std::uint32_t>& done) {
     std::array<Averager::Ticket, 2> tickets = {};
     for (std::size_t one = 0; one < 2; ++one) {
       fill(data.at(one), elements, options.rank, 2 * round + one);
-      const auto ticket = (*averager)->start(
-          {.data = reinterpret_cast<std::byte*>(data.at(one)), .elements = elements});
+      const auto ticket = (*averager)->start({.data = reinterpret_cast<std::byte*>(data.at(one)),
+                                              .elements = elements,
+                                              .in_pieces = in_pieces});
       if (!ticket) return failed;
       tickets.at(one) = *ticket;
     }
     for (std::size_t one = 0; one < 2; ++one) {
       const auto outcome = (*averager)->wait(tickets.at(one));
       if (!outcome) return failed;
-      if (!is_average(data.at(one), elements, outcome->present, 2 * round + one)) return wrong;
+      if (!is_average_in_pieces({data.at(one), elements}, *outcome, 2 * round + one)) return wrong;
+      if (!in_pieces && !is_average(data.at(one), elements, outcome->present, 2 * round + one))
+        return wrong;
       if (outcome->lost != 0 || after != 0) ++after;
     }
     done.fetch_add(1);
@@ -84,7 +102,9 @@ Kills run_kills(const KillPlan& plan) {
       auto options = options_of(job, plan.ranks, rank);
       options.times.silent_ms = plan.silent_ms;
       options.background = one % 4 >= 2;
-      children.emplace_back([&done, options] { return survive(options, *done); });
+      const bool in_pieces = one % 3 == 2;
+      children.emplace_back(
+          [&done, options, in_pieces] { return survive(options, in_pieces, *done); });
     }
     for (std::uint32_t ms = 0; (*done).load() == 0 && ms < plan.limit_ms; ++ms) rest_ms(1);
     ::usleep(below(20'000));

@@ -178,14 +178,15 @@ void expect_disagreement(const std::string& job, const Request& first, const Req
   const auto rank = [&](std::uint32_t which) {
     auto averager = Averager::open(options_of(job, 2, which));
     if (!averager) return 1;
-    std::vector<float> data(4096, 1.0F);
+    const std::vector<float> before(200'000, 1.0F);
+    std::vector<float> data = before;
     Request request = which == 0 ? first : second;
     if (request.kind != Kind::step) request.data = reinterpret_cast<std::byte*>(data.data());
     const auto ticket = (*averager)->start(request);
     if (!ticket) return 2;
     const auto outcome = (*averager)->wait(*ticket);
     if (outcome || outcome.error().message.find(words) == std::string::npos) return 3;
-    if (data != std::vector<float>(4096, 1.0F)) return 4;
+    if (data != before) return 4;
     // They go on together all the same.
     const auto step = (*averager)->start({.kind = Kind::step});
     return step && (*averager)->wait(*step) ? 0 : 5;
@@ -204,6 +205,12 @@ TEST(AveragerRefuses, buckets_about_which_ranks_disagree) {
   expect_disagreement("types", floats, {.type = ElementType::bfloat16, .elements = 4096},
                       "found an average of 4096 bfloat16 at rank 1");
   expect_disagreement("kinds", floats, {.kind = Kind::sum, .elements = 4096}, "found a sum");
+  expect_disagreement("pieces", floats, {.elements = 4096, .in_pieces = true},
+                      "found an average of 4096 float32 in pieces at rank 1");
+  // Of which the first pieces are equally large.
+  expect_disagreement("all-pieces", {.elements = 200'000, .in_pieces = true},
+                      {.elements = 190'000, .in_pieces = true},
+                      "found an average of 190000 float32 in pieces at rank 1");
   expect_disagreement("steps", floats, {.kind = Kind::step}, "found a step's border at rank 1");
 }
 

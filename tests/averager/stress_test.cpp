@@ -30,8 +30,9 @@ std::uint64_t average(Averager& averager, std::uint64_t from, std::uint64_t roun
     std::array<Averager::Ticket, 2> tickets = {};
     for (std::size_t one = 0; one < 2; ++one) {
       fill(data.at(one), elements, averager.rank(), 2 * round + one);
-      const auto ticket = averager.start(
-          {.data = reinterpret_cast<std::byte*>(data.at(one)), .elements = elements});
+      const auto ticket = averager.start({.data = reinterpret_cast<std::byte*>(data.at(one)),
+                                          .elements = elements,
+                                          .in_pieces = round % 2 == 0});
       if (!ticket) return right;
       tickets.at(one) = *ticket;
     }
@@ -47,6 +48,7 @@ std::uint64_t average(Averager& averager, std::uint64_t from, std::uint64_t roun
 Options thread_options(std::uint32_t rank, bool background,
                        const std::shared_ptr<SharedMapping>& mapping) {
   auto options = options_of("threads", 3, rank);
+  options.terms.chunk_bytes = 16384;  // So small that a bucket has several pieces.
   options.background = background;
   options.mapping = mapping;
   return options;

@@ -62,11 +62,17 @@ Result<Request> read_bucket(const headroom_averager_bucket* given) {
   if (given->kind > HEADROOM_AVERAGER_BROADCAST)
     return Error{Errc::invalid, fmt::format("expected a kind up to 2, found {}", given->kind),
                  "HEADROOM_AVERAGER_AVERAGE and its like name them"};
+  if ((given->flags & ~std::uint32_t{HEADROOM_AVERAGER_IN_PIECES}) != 0)
+    return Error{
+        Errc::invalid,
+        fmt::format("expected flags 0 or HEADROOM_AVERAGER_IN_PIECES, found {}", given->flags),
+        "a newer library may have more"};
   return Request{.kind = static_cast<Kind>(given->kind),
                  .type = static_cast<ElementType>(given->type),
                  .data = static_cast<std::byte*>(given->data),
                  .elements = given->elements,
-                 .root = given->root};
+                 .root = given->root,
+                 .in_pieces = (given->flags & HEADROOM_AVERAGER_IN_PIECES) != 0};
 }
 
 }  // namespace headroom::averager::c_api

@@ -23,7 +23,8 @@ constexpr std::uint32_t meet_ms = 60'000, silent_ms = 10'000;
 // large model takes minutes on a processor. One that ended is noticed at once all the same.
 constexpr std::uint32_t absent_ms = 30 * 60'000;
 constexpr std::uint32_t slots = 2, chunk_bytes = 128U << 10U;
-constexpr std::uint64_t most_staging = 16U << 20U, least_staging = 1U << 20U;
+// What is copied and summed at once fits the caches that cores share (averager/averager.h).
+constexpr std::uint64_t most_staging = 1U << 20U, least_staging = 256U << 10U;
 constexpr std::uint64_t staging_of_stages = 2U << 20U;
 constexpr const char* folder = "/dev/shm";
 
