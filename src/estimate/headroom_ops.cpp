@@ -141,7 +141,8 @@ void Ops::layer_norm_backward(const Tensor& x, const Norm& norm) const {
 void Ops::rotary(const Tensor& x) const {
   work(Operation::rotary, x.elements());
   if (!narrow_) return;
-  const Tensor moved = temporary("rotary.moved", {x.shape[0], x.shape[1] / 2}, element_);
+  const std::uint64_t sample = x.shape[0] / *job_.batch.micro;
+  const Tensor moved = temporary("rotary.moved", {sample, x.shape[1] / 2}, element_);
 }
 
 Tensor Ops::swiglu(const Tensor& gate) const {

@@ -148,8 +148,9 @@ at::Tensor attention_half(const Layer& layer, const at::Tensor& x, const Pass& p
   normalise_heads(saved.qkv.q, layer.q_norm, pass, kept, saved.q_norm);
   normalise_heads(saved.qkv.k, layer.k_norm, pass, kept, saved.k_norm);
   if (pass.rotary.cos.defined()) {
-    ops::rotary_(saved.qkv.q, pass.rotary, pass.shape.sequence);
-    ops::rotary_(saved.qkv.k, pass.rotary, pass.shape.sequence);
+    const ops::Segments samples = pass.shape.segments();
+    ops::rotary_(saved.qkv.q, pass.rotary, samples);
+    ops::rotary_(saved.qkv.k, pass.rotary, samples);
   }
   saved.attention = attend(saved.qkv, pass);
   if (!kept) {
@@ -252,8 +253,9 @@ void attention_half_backward(const Layer& layer, const Pass& pass, bool input_gr
   saved.qkv = {};
   saved.attention = {};
   if (pass.rotary.cos.defined()) {
-    ops::rotary_backward_(grads.q, pass.rotary, pass.shape.sequence);
-    ops::rotary_backward_(grads.k, pass.rotary, pass.shape.sequence);
+    const ops::Segments samples = pass.shape.segments();
+    ops::rotary_backward_(grads.q, pass.rotary, samples);
+    ops::rotary_backward_(grads.k, pass.rotary, samples);
   }
   normalise_heads_backward(grads.q, layer.q_norm, saved.q_norm);
   normalise_heads_backward(grads.k, layer.k_norm, saved.k_norm);

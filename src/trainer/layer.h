@@ -73,7 +73,7 @@ struct OutNormSaved {
   at::Tensor stats;  // As norm_result.h says.
 };
 
-// What forward leaves for backward. Rows are batch·sequence; what training does not need is
+// What forward leaves for backward. N rows of all samples; what training does not need is
 // undefined.
 struct LayerSaved {
   at::Tensor x;                    // [N, H]

@@ -81,12 +81,14 @@ TEST_P(Parity, logits_are_those_of_transformers) {
 }
 
 // Five steps of AdamW on all samples at once.
-void expect_losses(Model& model, const std::vector<testing::Sample>& samples, const Json& golden) {
+void expect_losses(Model& model, const std::vector<testing::Sample>& samples, const Json& golden,
+                   bool packed = false) {
   AdamW optimizer(model.trainable(), {.learning_rate = 1e-2, .weight_decay = 0.01});
   double targets = 0;
   for (const testing::Sample& sample : samples) targets += static_cast<double>(sample.size() - 1);
   for (std::size_t step = 0; step < golden["losses"].size(); ++step) {
-    const double sum = train_micro_batch(model, testing::pad(samples), 1 / targets, 1);
+    const MicroBatch batch = packed ? testing::lay_end_to_end(samples) : testing::pad(samples);
+    const double sum = train_micro_batch(model, batch, 1 / targets, 1);
     EXPECT_NEAR(sum / targets, golden["losses"][step].get<double>(), 1e-5) << "step " << step;
     EXPECT_NEAR(gradient_norm(model.trainable()) / golden["norms"][step].get<double>(), 1, 1e-4);
     optimizer.step();
@@ -98,12 +100,21 @@ TEST_P(Parity, losses_and_gradient_norms_of_five_steps_are_those_of_transformers
   expect_losses(*model, samples_, golden_);
 }
 
+TEST_P(Parity, samples_in_one_row_are_as_transformers_computes_each_by_itself) {
+  for (const Attention attention : {Attention::efficient, Attention::math}) {
+    const auto model = load(attention);
+    expect_losses(*model, samples_, golden_, /*packed=*/true);
+  }
+}
+
 // What a GPU computes with, here on the processor.
 TEST_P(Parity, libtorchs_operations_alone_do_the_same) {
   const ops::WithoutKernels by_libtorch;
   for (const Attention attention : {Attention::efficient, Attention::math}) {
-    const auto model = load(attention);
-    expect_losses(*model, samples_, golden_);
+    for (const bool packed : {false, true}) {
+      const auto model = load(attention);
+      expect_losses(*model, samples_, golden_, packed);
+    }
   }
 }
 

@@ -29,7 +29,8 @@ Pass make_pass(const Model& model, const MicroBatch& batch, std::size_t layer,
                     .window =
                         static_cast<std::int64_t>(config.window(model.part().first_layer + layer)),
                     .query_scalar = config.query_scalar,
-                    .cap = config.score_cap},
+                    .cap = config.score_cap,
+                    .cu_seqlens = batch.cu_seqlens},
           .rotary = model.rotary(),
           .norm_eps = config.rms_norm_eps,
           .attention = model.options().attention,
@@ -71,9 +72,11 @@ at::Tensor embed(Model& model, const MicroBatch& batch) {
   const TagScope scope(Component::activations);
   at::Tensor hidden = at::index_select(model.embedding().value, 0, batch.ids);
   if (model.config().gemma) hidden.mul_(embedding_scale(model));
-  if (const Parameter* positions = model.positions())
-    hidden.view({batch.batch, batch.sequence, -1})
-        .add_(positions->value.narrow(0, 0, batch.sequence));
+  if (const Parameter* positions = model.positions()) {
+    for (const ops::Segment& sample : batch.segments())
+      hidden.narrow(0, sample.first, sample.length)
+          .add_(positions->value.narrow(0, 0, sample.length));
+  }
   return hidden;
 }
 
@@ -83,9 +86,8 @@ void positions_backward(Parameter& positions, const MicroBatch& batch, const at:
     const TagScope scope(Component::gradients);
     positions.grad = at::zeros_like(positions.value);
   }
-  const at::Tensor rows = positions.grad.narrow(0, 0, batch.sequence);
-  for (std::int64_t i = 0; i < batch.batch; ++i)
-    rows.add_(grad.narrow(0, i * batch.sequence, batch.sequence));
+  for (const ops::Segment& sample : batch.segments())
+    positions.grad.narrow(0, 0, sample.length).add_(grad.narrow(0, sample.first, sample.length));
 }
 
 void embedding_backward(Parameter& embedding, const at::Tensor& ids, const at::Tensor& grad) {

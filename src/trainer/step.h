@@ -2,14 +2,14 @@
 // One micro-batch through the model and back. Gradients add up in Parameter::grad until the
 // optimizer takes them.
 //
-// Memory. N = batch·sequence rows of H, in the order of time:
+// Memory. N rows of H, which are batch·sequence or all tokens of samples end to end, in the order
+// of time:
 //   embedding      hidden [N,H] (activations); positions are added in place, Gemma's
 //                  √hidden is multiplied in place.
 //   each layer     what ops/ say; with checkpointing "layer" only its input [N,H] outlives it, else
 //                  LayerSaved. Layers below the lowest trained parameter keep nothing.
 //   head           norm [N,H] and [N,1]; the loss (ops/loss.h) returns d x [N,H], which from here
-//   on
-//                  is the one running gradient of the residual stream, changed in place.
+//                  on is the one running gradient of the residual stream, changed in place.
 //   each layer     from the last: computed again if checkpointed; then backward (layer.cpp).
 //   embedding      rows of the running gradient are added into its gradient in place; where the
 //                  head is not tied, that gradient is allocated here. That of positions is
@@ -28,10 +28,16 @@
 namespace headroom::trainer {
 
 struct MicroBatch {
-  at::Tensor ids;      // [batch·sequence] int64
-  at::Tensor targets;  // [batch·sequence] int64; ops::ignored_target where there is none
-  std::int64_t batch = 0;
-  std::int64_t sequence = 0;  // At most ModelOptions::longest.
+  at::Tensor ids;             // [N] int64
+  at::Tensor targets;         // [N] int64; ops::ignored_target where there is none
+  std::int64_t batch = 0;     // Samples.
+  std::int64_t sequence = 0;  // Rows of the longest, at most ModelOptions::longest.
+  // Where the samples lie end to end (ops/segments.h); empty: each is padded to `sequence`.
+  std::vector<std::int64_t> cu_seqlens = {};
+
+  ops::Segments segments() const {
+    return cu_seqlens.empty() ? ops::equal_segments(batch, sequence) : ops::segments_of(cu_seqlens);
+  }
 };
 
 // One micro-batch on its way through the part of a model that is here. Between its two passes it
@@ -43,7 +49,7 @@ class StageRun {
   StageRun(const StageRun&) = delete;
   StageRun& operator=(const StageRun&) = delete;
 
-  // `received`: what the part before made of it, [batch·sequence, hidden]; the first part embeds.
+  // `received`: what the part before made of it, [N, hidden]; the first part embeds.
   // Returns what the part behind is given; nothing at the last one, which knows the loss then.
   at::Tensor forward(at::Tensor received);
   double loss() const { return loss_; }  // Summed.
@@ -79,8 +85,7 @@ double train_micro_batch(Model& model, const MicroBatch& batch, double scale, st
 // The summed loss without dropout, gradients or anything kept.
 double evaluate_micro_batch(Model& model, const MicroBatch& batch);
 
-// What the model says after every token, without dropout: [batch·sequence, vocabulary], all at
-// once.
+// What the model says after every token, without dropout: [N, vocabulary], all at once.
 at::Tensor compute_logits(Model& model, const MicroBatch& batch);
 
 }  // namespace headroom::trainer

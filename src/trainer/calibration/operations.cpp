@@ -116,7 +116,7 @@ Act make_rotary(std::uint64_t numbers, Pool& pool) {
   const auto tables = ops::rotary_tables(sequence, dim, 1e4, pool.dtype());
   return [=, &pool] {
     at::Tensor x = pool.take({shape[0] / sequence * sequence, shape[1]});
-    ops::rotary_(x, tables, sequence);
+    ops::rotary_(x, tables, ops::equal_segments(x.size(0) / sequence, sequence));
   };
 }
 

@@ -79,25 +79,31 @@ class Workspace {
   std::vector<at::Tensor> buffers_;
 };
 
-void forward_head(const Workspace& workspace, const QueryHead& head, const KvHead& kv) {
+void forward_head(const Workspace& workspace, const QueryHead& head, const KvHead& kv,
+                  const at::Tensor& logsumexp) {
   workspace.for_blocks(head.q.size(0), [&](const Block& block) {
     const at::Tensor scores = workspace.scores(block, widen(block.rows_of(head.q)), kv.k);
-    softmax_rows(scores, workspace.sight(block), block.rows_of(head.saved));
+    softmax_rows(scores, workspace.sight(block), block.rows_of(logsumexp));
     write_product(workspace.space(), block.rows_of(head.out), scores, block.keys_of(kv.v), 1);
   });
 }
 
+// Of one query head: what forward saved, d out, and where d q goes.
+struct HeadGradient {
+  at::Tensor logsumexp, grad, dq;
+};
+
 // Adds one query head's part to the gradients of its keys and values, and writes `dq`.
 void backward_head(const Workspace& workspace, const QueryHead& head, const KvHead& kv,
-                   const KvHead& kv_grad, const std::array<at::Tensor, 2>& grad_and_dq) {
-  const auto& [grad, dq] = grad_and_dq;
+                   const KvHead& kv_grad, const HeadGradient& of) {
+  const auto& [logsumexp, grad, dq] = of;
   const at::Tensor& space = workspace.space();
   workspace.for_blocks(head.q.size(0), [&](const Block& block) {
     const at::Tensor q = widen(block.rows_of(head.q));
     const at::Tensor dout = widen(block.rows_of(grad));
     const at::Tensor dscores = workspace.buffer(1, block);  // Until then the slopes of the cap.
     const at::Tensor weights = workspace.scores(block, q, kv.k, dscores);
-    softmax_rows_again(weights, workspace.sight(block), block.rows_of(head.saved));
+    softmax_rows_again(weights, workspace.sight(block), block.rows_of(logsumexp));
     product_in(space, block.keys_of(kv_grad.v), weights.t(), dout, {.beta = 1});
     // Of the softmax p · (dp − Σ dp·p), of the cap its slope: p takes the latter up beforehand.
     if (workspace.caps()) weigh_rows(weights, workspace.sight(block), dscores);
@@ -115,19 +121,19 @@ void backward_head(const Workspace& workspace, const QueryHead& head, const KvHe
 
 AttentionResult attention_efficient(const Qkv& in, const AttentionShape& shape) {
   const at::ScalarType sums = wide(in.q.scalar_type());
-  AttentionResult result{
-      at::empty_like(in.q),
-      at::empty({shape.batch * shape.heads, shape.sequence, 1}, in.q.options().dtype(sums))};
+  AttentionResult result{at::empty_like(in.q),
+                         at::empty({in.q.size(0) * shape.heads}, in.q.options().dtype(sums))};
 
   const TagScope scope(Component::workspace);
   const Workspace workspace(shape, in.q.options().dtype(sums), 1);
-  for_kv_heads(
-      shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first, std::int64_t end) {
-        const KvHead kv = kv_head(in, shape, sample, kv_index);
-        for (std::int64_t index = first; index < end; ++index) {
-          forward_head(workspace, query_head(in, result, shape, sample, index), kv);
-        }
-      });
+  for_kv_heads(shape, [&](const Segment& sample, std::int64_t kv_index, std::int64_t first,
+                          std::int64_t end) {
+    const KvHead kv = kv_head(in, shape, sample, kv_index);
+    for (std::int64_t index = first; index < end; ++index) {
+      forward_head(workspace, query_head(in, result, shape, sample, index), kv,
+                   logsumexp_of(result, shape, sample, index));
+    }
+  });
   return result;
 }
 
@@ -136,17 +142,18 @@ Qkv attention_efficient_backward(const at::Tensor& grad, const Qkv& in,
   const TagScope scope(Component::workspace);
   Qkv grads = make_gradients(in, shape);
   const Workspace workspace(shape, in.q.options().dtype(wide(in.q.scalar_type())), 2);
-  for_kv_heads(
-      shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first, std::int64_t end) {
-        const KvHead kv = kv_head(in, shape, sample, kv_index);
-        const KvGradient kv_grad(grads, shape, sample, kv_index);
-        for (std::int64_t index = first; index < end; ++index) {
-          backward_head(
-              workspace, query_head(in, result, shape, sample, index), kv, kv_grad.sum(),
-              {head_view(grad, shape, sample, index), head_view(grads.q, shape, sample, index)});
-        }
-        kv_grad.store();
-      });
+  for_kv_heads(shape, [&](const Segment& sample, std::int64_t kv_index, std::int64_t first,
+                          std::int64_t end) {
+    const KvHead kv = kv_head(in, shape, sample, kv_index);
+    const KvGradient kv_grad(grads, shape, sample, kv_index);
+    for (std::int64_t index = first; index < end; ++index) {
+      backward_head(
+          workspace, query_head(in, result, shape, sample, index), kv, kv_grad.sum(),
+          {logsumexp_of(result, shape, sample, index), head_view(grad, shape, sample, index),
+           head_view(grads.q, shape, sample, index)});
+    }
+    kv_grad.store();
+  });
   return grads;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What both attention variants share: the walk over heads, and one head of one sample as a strided
-// [sequence, head_dim] view that products read and write, so that no head is ever copied to make it
+// [length, head_dim] view that products read and write, so that no head is ever copied to make it
 // contiguous.
 #pragma once
 
@@ -16,11 +16,10 @@
 namespace headroom::trainer::ops {
 
 inline at::Tensor head_view(const at::Tensor& rows, const AttentionShape& shape,
-                            std::int64_t sample, std::int64_t head) {
+                            const Segment& sample, std::int64_t head) {
   const std::int64_t stride = rows.stride(0);
-  return rows.as_strided(
-      {shape.sequence, shape.head_dim}, {stride, 1},
-      rows.storage_offset() + sample * shape.sequence * stride + head * shape.head_dim);
+  return rows.as_strided({sample.length, shape.head_dim}, {stride, 1},
+                         rows.storage_offset() + sample.first * stride + head * shape.head_dim);
 }
 
 inline Qkv make_gradients(const Qkv& in, const AttentionShape& shape) {
@@ -61,24 +60,37 @@ inline void write_product(const at::Tensor& space, const at::Tensor& target, con
 
 // One query head's rows in the tensors of a pass.
 struct QueryHead {
-  at::Tensor q;      // [sequence, head_dim]
-  at::Tensor out;    // [sequence, head_dim]
-  at::Tensor saved;  // math: probabilities [sequence, sequence]; efficient: [sequence, 1]
+  at::Tensor q;    // [length, head_dim]
+  at::Tensor out;  // [length, head_dim]
 };
 
 inline QueryHead query_head(const Qkv& in, const AttentionResult& result,
-                            const AttentionShape& shape, std::int64_t sample, std::int64_t head) {
-  return {head_view(in.q, shape, sample, head), head_view(result.out, shape, sample, head),
-          result.saved.select(0, sample * shape.heads + head)};
+                            const AttentionShape& shape, const Segment& sample, std::int64_t head) {
+  return {head_view(in.q, shape, sample, head), head_view(result.out, shape, sample, head)};
 }
 
-// One key/value head, wide: views in fp32 and fp64, copies in bf16. [sequence, head_dim]
+// What `efficient` has saved of a head. [length, 1]
+inline at::Tensor logsumexp_of(const AttentionResult& result, const AttentionShape& shape,
+                               const Segment& sample, std::int64_t head) {
+  const std::int64_t first = sample.first * shape.heads + head * sample.length;
+  return result.saved.narrow(0, first, sample.length).unsqueeze(1);
+}
+
+// What `math` has. [length, length]
+inline at::Tensor probabilities_of(const AttentionResult& result, const AttentionShape& shape,
+                                   const Segment& sample, std::int64_t head) {
+  const std::int64_t square = sample.length * sample.length;
+  return result.saved.narrow(0, sample.scores * shape.heads + head * square, square)
+      .view({sample.length, sample.length});
+}
+
+// One key/value head, wide: views in fp32 and fp64, copies in bf16. [length, head_dim]
 struct KvHead {
   at::Tensor k;
   at::Tensor v;
 };
 
-inline KvHead kv_head(const Qkv& in, const AttentionShape& shape, std::int64_t sample,
+inline KvHead kv_head(const Qkv& in, const AttentionShape& shape, const Segment& sample,
                       std::int64_t head) {
   return {widen(head_view(in.k, shape, sample, head)), widen(head_view(in.v, shape, sample, head))};
 }
@@ -87,7 +99,8 @@ inline KvHead kv_head(const Qkv& in, const AttentionShape& shape, std::int64_t s
 // views into dk and dv; in bf16 they are temporaries that store() rounds once.
 class KvGradient {
  public:
-  KvGradient(const Qkv& grads, const AttentionShape& shape, std::int64_t sample, std::int64_t head)
+  KvGradient(const Qkv& grads, const AttentionShape& shape, const Segment& sample,
+             std::int64_t head)
       : k_rows_(head_view(grads.k, shape, sample, head)),
         v_rows_(head_view(grads.v, shape, sample, head)),
         sum_{start(k_rows_), start(v_rows_)} {}
@@ -116,7 +129,7 @@ class KvGradient {
 template <class Work>
 void for_kv_heads(const AttentionShape& shape, const Work& work) {
   const std::int64_t group = shape.heads / shape.kv_heads;
-  for (std::int64_t sample = 0; sample < shape.batch; ++sample) {
+  for (const Segment& sample : shape.segments()) {
     for (std::int64_t head = 0; head < shape.kv_heads; ++head) {
       work(sample, head, head * group, (head + 1) * group);
     }

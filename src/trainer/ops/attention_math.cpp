@@ -14,22 +14,32 @@ Sight whole_sight(const AttentionShape& shape) {
   return {0, 0, seen_keys(shape)};
 }
 
+// The start of a buffer of [S·S] as the scores of one sample.
+at::Tensor scores_of(const at::Tensor& buffer, const Segment& sample) {
+  return buffer.narrow(0, 0, sample.length * sample.length).view({sample.length, sample.length});
+}
+
 // What one head's backward pass works in.
 struct HeadSpace {
   double scale;
   double cap;
   Sight sight;
   at::Tensor space;    // Of the products.
-  at::Tensor dscores;  // [S, S]
+  at::Tensor dscores;  // [length, length]
+};
+
+// Of one query head: what forward saved, d out, and where d q goes.
+struct HeadGradient {
+  at::Tensor probabilities, grad, dq;
 };
 
 // Adds one query head's part to the gradients of its keys and values, and writes `dq`.
 void backward_head(const QueryHead& head, const KvHead& kv, const KvHead& kv_grad,
-                   const std::array<at::Tensor, 2>& grad_and_dq, const HeadSpace& in) {
-  const auto& [grad, dq] = grad_and_dq;
+                   const HeadGradient& of, const HeadSpace& in) {
+  const auto& [probabilities, grad, dq] = of;
   const at::Tensor q = widen(head.q);
   const at::Tensor dout = widen(grad);
-  const at::Tensor weights = widen(head.saved);
+  const at::Tensor weights = widen(probabilities);
   product_in(in.space, kv_grad.v, weights.t(), dout, {.beta = 1});
   if (in.cap > 0) {
     // Of the softmax p · (dp − Σ dp·p), of the cap its slope: p takes the latter up beforehand.
@@ -54,29 +64,31 @@ Qkv share_columns(at::Tensor all, const AttentionShape& shape) {
 }
 
 AttentionResult attention_math(const Qkv& in, const AttentionShape& shape) {
-  const std::int64_t length = shape.sequence;
-  AttentionResult result{at::empty_like(in.q),
-                         at::empty({shape.batch * shape.heads, length, length}, in.q.options())};
+  const Segment last = shape.segments().back();
+  AttentionResult result{
+      at::empty_like(in.q),
+      at::empty({(last.scores + last.length * last.length) * shape.heads}, in.q.options())};
   const TagScope scope(Component::workspace);
   const at::ScalarType sums = wide(in.q.scalar_type());
   const Sight sight = whole_sight(shape);
   const at::TensorOptions wide_options = in.q.options().dtype(sums);
   const at::Tensor space = attention_space(shape, wide_options);
   at::Tensor copy;
-  if (in.q.scalar_type() != sums) copy = at::empty({length, length}, wide_options);
-  for_kv_heads(
-      shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first, std::int64_t end) {
-        const KvHead kv = kv_head(in, shape, sample, kv_index);
-        for (std::int64_t index = first; index < end; ++index) {
-          const QueryHead head = query_head(in, result, shape, sample, index);
-          const at::Tensor& weights = copy.defined() ? copy : head.saved;
-          product_in(space, weights, widen(head.q), kv.k.t(), {.alpha = score_scale(shape)});
-          if (shape.cap > 0) soft_cap_rows(weights, sight, shape.cap, {});
-          softmax_rows(weights, sight, {});
-          if (copy.defined()) head.saved.copy_(copy);
-          write_product(space, head.out, weights, kv.v, 1);
-        }
-      });
+  if (in.q.scalar_type() != sums) copy = at::empty({shape.sequence * shape.sequence}, wide_options);
+  for_kv_heads(shape, [&](const Segment& sample, std::int64_t kv_index, std::int64_t first,
+                          std::int64_t end) {
+    const KvHead kv = kv_head(in, shape, sample, kv_index);
+    for (std::int64_t index = first; index < end; ++index) {
+      const QueryHead head = query_head(in, result, shape, sample, index);
+      const at::Tensor kept = probabilities_of(result, shape, sample, index);
+      const at::Tensor weights = copy.defined() ? scores_of(copy, sample) : kept;
+      product_in(space, weights, widen(head.q), kv.k.t(), {.alpha = score_scale(shape)});
+      if (shape.cap > 0) soft_cap_rows(weights, sight, shape.cap, {});
+      softmax_rows(weights, sight, {});
+      if (copy.defined()) kept.copy_(weights);
+      write_product(space, head.out, weights, kv.v, 1);
+    }
+  });
   return result;
 }
 
@@ -85,17 +97,20 @@ Qkv attention_math_backward(const at::Tensor& grad, const Qkv& in, const Attenti
   const TagScope scope(Component::workspace);
   Qkv grads = make_gradients(in, shape);
   const at::TensorOptions wide_options = in.q.options().dtype(wide(in.q.scalar_type()));
-  const HeadSpace space{score_scale(shape), shape.cap, whole_sight(shape),
-                        attention_space(shape, wide_options),
-                        at::empty({shape.sequence, shape.sequence}, wide_options)};
-  for_kv_heads(shape, [&](std::int64_t sample, std::int64_t kv_index, std::int64_t first,
+  const at::Tensor products = attention_space(shape, wide_options);
+  const at::Tensor dscores = at::empty({shape.sequence * shape.sequence}, wide_options);
+  for_kv_heads(shape, [&](const Segment& sample, std::int64_t kv_index, std::int64_t first,
                           std::int64_t end) {
     const KvHead kv = kv_head(in, shape, sample, kv_index);
     const KvGradient kv_grad(grads, shape, sample, kv_index);
+    const HeadSpace space{score_scale(shape), shape.cap, whole_sight(shape), products,
+                          scores_of(dscores, sample)};
     for (std::int64_t index = first; index < end; ++index) {
       backward_head(
           query_head(in, result, shape, sample, index), kv, kv_grad.sum(),
-          {head_view(grad, shape, sample, index), head_view(grads.q, shape, sample, index)}, space);
+          {probabilities_of(result, shape, sample, index), head_view(grad, shape, sample, index),
+           head_view(grads.q, shape, sample, index)},
+          space);
     }
     kv_grad.store();
   });

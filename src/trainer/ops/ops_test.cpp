@@ -138,9 +138,10 @@ TEST(Rotary, follows_the_convention_of_hugging_face_and_its_inverse_undoes_it) {
   const at::Tensor turned =
       at::cat({heads.narrow(3, dim / 2, dim / 2).neg(), heads.narrow(3, 0, dim / 2)}, 3);
   at::Tensor rotated = x.clone();
-  rotary_(rotated, tables, sequence);
+  rotary_(rotated, tables, equal_segments(2, sequence));
   expect_close(rotated, (heads * angle.cos() + turned * angle.sin()).view_as(x));
-  rotary_backward_(rotated, tables, sequence);  // A rotation's transpose is its inverse.
+  rotary_backward_(rotated, tables,
+                   equal_segments(2, sequence));  // A rotation's transpose is its inverse.
   expect_close(rotated, x);
 }
 

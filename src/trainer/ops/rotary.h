@@ -2,8 +2,8 @@
 // Rotary position embedding (Su et al. 2021) in Hugging Face's convention: element i of the first
 // half of a head is rotated together with element i of the second half.
 //
-// Memory. With N = batch·sequence rows of heads·D:
-//   forward    rotates in place. Temporary (workspace) for bf16: half of x, [N, heads·D/2].
+// Memory. With N rows of heads·D:
+//   forward    rotates in place. Temporary (workspace) for bf16: half of a sample of x.
 //   saved      nothing but the tables, [longest sequence, D/2] each, which all layers share.
 //   backward   rotates the gradient back in place, with the same temporary.
 #pragma once
@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #include "estimate/rotary_scaling.h"
+#include "trainer/ops/segments.h"
 
 namespace headroom::trainer::ops {
 
@@ -27,8 +28,9 @@ RotaryTables rotary_tables(std::int64_t longest, std::int64_t head_dim, double t
                            const at::TensorOptions& as,
                            const estimate::RotaryScaling& scaling = {});
 
-// x is [batch·sequence, heads·head_dim], contiguous; positions count from 0 in every sample.
-void rotary_(at::Tensor& x, const RotaryTables& tables, std::int64_t sequence);
-void rotary_backward_(at::Tensor& grad, const RotaryTables& tables, std::int64_t sequence);
+// x is [N, heads·head_dim], contiguous; positions count from 0 in every sample. Requires: the
+// samples are all of the rows, and none is longer than the tables.
+void rotary_(at::Tensor& x, const RotaryTables& tables, const Segments& samples);
+void rotary_backward_(at::Tensor& grad, const RotaryTables& tables, const Segments& samples);
 
 }  // namespace headroom::trainer::ops

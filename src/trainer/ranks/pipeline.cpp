@@ -23,8 +23,8 @@ Result<Value> or_another_ended(Result<Value> result) {
 // A piece between its two passes, and what the second one needs to know of it.
 struct InFlight {
   InFlight(Model& model, const MicroBatch& micro, double scale, std::uint64_t seed)
-      : shape{{}, {}, micro.batch, micro.sequence}, run(model, micro, scale, seed) {}
-  MicroBatch shape;
+      : rows(micro.ids.size(0)), run(model, micro, scale, seed) {}
+  std::int64_t rows;
   StageRun run;
 };
 
@@ -36,11 +36,10 @@ std::uint64_t message_bytes(const estimate::ModelConfig& config, const ModelOpti
          c10::elementSize(options.dtype);
 }
 
-Result<std::optional<at::Tensor>> Pipeline::receive(std::uint32_t from, const MicroBatch& batch) {
+Result<std::optional<at::Tensor>> Pipeline::receive(std::uint32_t from, std::int64_t rows) {
   const TagScope scope(allocator::Component::activations);
   at::Tensor tensor =
-      at::empty({batch.batch * batch.sequence, static_cast<std::int64_t>(model_.config().hidden)},
-                model_.options().dtype);
+      at::empty({rows, static_cast<std::int64_t>(model_.config().hidden)}, model_.options().dtype);
   HEADROOM_TRY(const bool whole,
                or_another_ended(ranks_.streams().receive(
                    from, static_cast<std::byte*>(tensor.data_ptr()), tensor.nbytes())));
@@ -70,7 +69,7 @@ Result<std::optional<double>> Pipeline::train(
     InFlight& one = forward ? in_flight.back() : in_flight.front();
     std::optional<at::Tensor> received = at::Tensor();
     if (forward ? !part.is_first() : !part.is_last()) {
-      HEADROOM_TRY(received, receive(forward ? part.stage - 1 : part.stage + 1, one.shape));
+      HEADROOM_TRY(received, receive(forward ? part.stage - 1 : part.stage + 1, one.rows));
       if (!received) return std::optional<double>();
     }
     const at::Tensor made =
@@ -93,7 +92,7 @@ Result<std::optional<double>> Pipeline::evaluate(std::size_t pieces, const Read&
     HEADROOM_TRY(const MicroBatch micro, read(piece));
     std::optional<at::Tensor> received = at::Tensor();
     if (!part.is_first()) {
-      HEADROOM_TRY(received, receive(part.stage - 1, micro));
+      HEADROOM_TRY(received, receive(part.stage - 1, micro.ids.size(0)));
       if (!received) return std::optional<double>();
     }
     at::Tensor hidden = forward_only(model_, micro, *std::move(received));

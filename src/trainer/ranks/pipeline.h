@@ -40,7 +40,7 @@ class Pipeline {
 
  private:
   // Nothing where the round was interrupted.
-  Result<std::optional<at::Tensor>> receive(std::uint32_t from, const MicroBatch& batch);
+  Result<std::optional<at::Tensor>> receive(std::uint32_t from, std::int64_t rows);
   Result<bool> send(std::uint32_t to, const at::Tensor& tensor);
 
   Ranks& ranks_;

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
+#include <vector>
 
 #include "allocator/models/make_policy.h"
 #include "estimate/headroom_engine.h"
@@ -49,8 +51,10 @@ inline ModelOptions options_of(const Job& job) {
   return options;
 }
 
-// Two optimizer steps on random tokens, all samples of the full length.
-inline Usage measure(const Job& job, const estimate::ModelConfig& config) {
+// Two optimizer steps on random tokens, all samples of the full length; or on samples of these
+// lengths end to end.
+inline Usage measure(const Job& job, const estimate::ModelConfig& config,
+                     const std::optional<std::vector<std::size_t>>& packed = std::nullopt) {
   PlainMemory memory;
   {
     const TorchMemory hook(memory);
@@ -62,7 +66,8 @@ inline Usage measure(const Job& job, const estimate::ModelConfig& config) {
     const std::vector<std::size_t> lengths(*job.batch.micro, job.batch.sequence);
     for (int step = 0; step < 2; ++step) {
       for (std::uint64_t i = 0; i < *job.batch.accumulate; ++i) {
-        train_micro_batch(model, testing::pad(testing::random_samples(lengths, config.vocabulary)),
+        const auto samples = testing::random_samples(packed.value_or(lengths), config.vocabulary);
+        train_micro_batch(model, packed ? testing::lay_end_to_end(samples) : testing::pad(samples),
                           0.01, i);
       }
       optimizer->step();

@@ -8,6 +8,7 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -127,6 +128,24 @@ inline MicroBatch pad(const std::vector<Sample>& samples) {
   return {at::from_blob(ids.data(), {count}, options).clone(),
           at::from_blob(targets.data(), {count}, options).clone(),
           static_cast<std::int64_t>(samples.size()), static_cast<std::int64_t>(longest)};
+}
+
+// The same samples end to end, without padding.
+inline MicroBatch lay_end_to_end(const std::vector<Sample>& samples) {
+  MicroBatch batch;
+  batch.cu_seqlens = {0};
+  std::vector<at::Tensor> ids, targets;
+  for (const Sample& sample : samples) {
+    const MicroBatch one = pad({sample});
+    ids.push_back(one.ids);
+    targets.push_back(one.targets);
+    batch.batch += 1;
+    batch.sequence = std::max(batch.sequence, one.sequence);
+    batch.cu_seqlens.push_back(batch.cu_seqlens.back() + one.sequence);
+  }
+  batch.ids = at::cat(ids);
+  batch.targets = at::cat(targets);
+  return batch;
 }
 
 // Loss (summed over all next tokens) and gradients by name, from autograd.
