@@ -9,12 +9,13 @@ foreach(file libtorch.so libtorch_cpu.so libc10.so)
   endif()
 endforeach()
 
-# Which of libstdc++'s two std::strings the wheel was compiled with: the new one has its name in the symbols. All of our
-# code and the archives that it links have the new one.
+# Which of libstdc++'s two std::strings the wheel was compiled with: the new one has its name in the symbols. PyTorch's wheels
+# have it from 2.7 on; of 2.6 those for ROCm 6.2.4 and for CUDA 12.6 have it.
 file(STRINGS ${torch_library_folder}/libc10.so new_strings REGEX "^_ZN3c10.*NSt7__cxx1112basic_string" LIMIT_COUNT 1)
-if(NOT new_strings)
-  message(FATAL_ERROR "HEADROOM_TORCH: expected a PyTorch compiled with _GLIBCXX_USE_CXX11_ABI=1, found one with the old "
-    "std::string. PyTorch's wheels have the new one from 2.7 on, of 2.6 those for ROCm 6.2.4 and for CUDA 12.6")
+if(new_strings)
+  set(HEADROOM_OLD_STRINGS OFF)
+else()
+  set(HEADROOM_OLD_STRINGS ON)
 endif()
 
 # Its headers by links: beside them in the wheel lies a fmt, which would come before ours.
