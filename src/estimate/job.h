@@ -197,6 +197,7 @@ struct Job {
     std::optional<std::string> tokenizer;  // A tokenizer.json or its folder, or "bytes"; none: the
                                            // model's, if it has one.
     std::optional<std::string> chat_template;  // Of conversations; none: the tokenizer tells.
+    bool packing = false;  // Samples lie end to end in rows of batch.sequence tokens.
     std::uint64_t epochs = 1;
     std::uint64_t seed = 1;
     // What is kept apart to evaluate on: a part of the samples, or files and folders of its own.

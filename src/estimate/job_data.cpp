@@ -46,6 +46,7 @@ void read_training_data(TableReader& table, Job::Data& data) {
   std::optional<std::size_t> chat_template;
   table.read_choice("template", chat_template, templates);
   if (chat_template) data.chat_template = templates[*chat_template];
+  table.read("packing", data.packing);
 }
 
 }  // namespace headroom::estimate

@@ -7,7 +7,8 @@
 
 namespace headroom::estimate {
 
-// data.path, data.kind, data.dtype, data.tokenizer and data.template; a problem is the reader's.
+// data.path, data.kind, data.dtype, data.tokenizer, data.template and
+// data.packing; a problem is the reader's.
 void read_training_data(TableReader& table, Job::Data& data);
 
 }  // namespace headroom::estimate

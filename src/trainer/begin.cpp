@@ -39,7 +39,7 @@ Result<Ranks> join_others(const TrainRequest& request, Observer& observer) {
 RunLength length_of(const TrainRequest& request, const data::Split& samples) {
   const Settings& settings = request.settings;
   const std::uint64_t steps =
-      data::count_steps(samples.training.size(), settings.batch, settings.epochs);
+      data::count_steps(samples.training.rows(), settings.batch, settings.epochs);
   const std::uint64_t evaluations =
       settings.evaluate_every == 0 ? settings.epochs : steps / settings.evaluate_every + 1;
   return {.steps = steps,

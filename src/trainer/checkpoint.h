@@ -19,7 +19,7 @@ namespace headroom::trainer {
 struct Position {
   std::uint64_t steps = 0;      // Optimizer steps done.
   std::uint64_t epoch = 0;      // Counted from 0.
-  std::uint64_t sample = 0;     // Of the epoch's order: the next one to train on.
+  std::uint64_t sample = 0;     // Of the epoch's order: the next row to train on.
   std::uint64_t samples = 0;    // Trained on since the beginning.
   std::uint64_t evaluated = 0;  // The step after which the last evaluation was; 0: none was yet.
   // Samples at once, where memory did not suffice for a whole micro-batch (fitting_batches.h).

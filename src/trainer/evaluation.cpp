@@ -10,13 +10,13 @@
 
 namespace headroom::trainer {
 
-std::size_t count_evaluations(std::size_t samples, std::uint64_t micro) {
-  return (samples + micro - 1) / micro;
+std::size_t count_evaluations(std::size_t rows, std::uint64_t micro) {
+  return (rows + micro - 1) / micro;
 }
 
 Result<EvaluatedPart> evaluate(Model& model, const data::SampleSet& samples, EvaluationRange range,
                                FittingBatches& batches, const std::function<bool()>& wants_stop) {
-  std::vector<std::size_t> order(samples.size());
+  std::vector<std::size_t> order(samples.rows());
   std::iota(order.begin(), order.end(), std::size_t{0});
   const auto one = [&](const auto& piece, std::size_t /*batch*/,
                        std::size_t /*part*/) -> Result<double> {

@@ -15,8 +15,8 @@
 
 namespace headroom::trainer {
 
-// Micro-batches of an evaluation, `micro` samples in each, the samples in their order.
-std::size_t count_evaluations(std::size_t samples, std::uint64_t micro);
+// Micro-batches of an evaluation, `micro` rows in each, the rows in their order.
+std::size_t count_evaluations(std::size_t rows, std::uint64_t micro);
 
 struct EvaluatedPart {
   double loss = 0;     // Summed over the tokens to predict, in nats.

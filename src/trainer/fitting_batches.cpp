@@ -39,9 +39,9 @@ bool FittingBatches::shrink(std::span<const Indices> batches, std::uint64_t step
   if (memory_.failure()) events_.push_back({step, *memory_.failure(), at_once_});
   memory_.forgive();
   observer_.on_note(fmt::format(
-      "step {}: out of memory with {} samples at once; it is done again, and all after it, with "
+      "step {}: out of memory with {} {} at once; it is done again, and all after it, with "
       "{}: the batch of a step stays as it is",
-      step, tried, at_once_));
+      step, tried, unit_, at_once_));
   return true;
 }
 

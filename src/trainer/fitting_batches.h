@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -18,11 +19,13 @@ namespace headroom::trainer {
 
 class FittingBatches {
  public:
-  // Indices of samples.
+  // Indices of samples, or of rows in which several are packed.
   using Indices = std::vector<std::size_t>;
 
-  FittingBatches(DeviceMemory& memory, Observer& observer, std::uint64_t at_once)
-      : memory_(memory), observer_(observer), at_once_(at_once) {}
+  // `unit`: what the indices are of, for a note.
+  FittingBatches(DeviceMemory& memory, Observer& observer, std::uint64_t at_once,
+                 std::string_view unit = "samples")
+      : memory_(memory), observer_(observer), at_once_(at_once), unit_(unit) {}
 
   // One piece of a micro-batch, the `part`th of it, counted from 0; returns its loss. It may throw
   // what libtorch throws.
@@ -57,6 +60,7 @@ class FittingBatches {
   DeviceMemory& memory_;
   Observer& observer_;
   std::uint64_t at_once_;
+  std::string_view unit_;
   std::vector<OutOfMemoryEvent> events_;
 };
 

@@ -11,9 +11,9 @@
 
 namespace headroom::trainer::data {
 
-// The samples side by side, padded on the right to the longest (tag other). What is only read has
-// no target. Fails as SampleSet::read() does.
-Result<MicroBatch> make_micro_batch(const SampleSet& samples,
-                                    const std::vector<std::size_t>& indices);
+// The samples of the rows side by side, padded on the right to the longest; of a packed set end to
+// end, with no padding (tag other). What is only read has no target. Fails as SampleSet::read()
+// does.
+Result<MicroBatch> make_micro_batch(const SampleSet& samples, const std::vector<std::size_t>& rows);
 
 }  // namespace headroom::trainer::data

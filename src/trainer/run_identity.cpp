@@ -147,11 +147,12 @@ void add_schedule(const ScheduleSettings& settings, std::uint64_t epochs, std::u
 // What was read is what counts: files may have moved.
 void add_data(const data::Source& source, const data::SampleSet& samples, RunIdentity& identity) {
   const auto& [paths, kind, longest, vocabulary, key, tokenizer, chat_template, end_of_text,
-               token_type] = source;  // The last four show in the tokens.
+               token_type, packing] = source;  // tokenizer to token_type show in the tokens.
   identity.insert({{"data.kind", kind},
                    {"data.path: samples", to_text(samples.size())},
                    {"data.path: tokens", to_text(samples.count_tokens())},
-                   {"data.path: checksum of the tokens", samples.checksum()}});
+                   {"data.path: checksum of the tokens", samples.checksum()},
+                   {"data.packing", to_text(packing)}});
 }
 
 std::string value_in(const RunIdentity& identity, const std::string& name) {
@@ -163,7 +164,7 @@ std::string value_in(const RunIdentity& identity, const std::string& name) {
       {"sliding_window", "none"},       {"n_positions", "0"},
       {"query_pre_attn_scalar", "0"},   {"attn_logit_softcapping", "0"},
       {"final_logit_softcapping", "0"}, {"method.base", "not quantised"},
-      {"rope_scaling", "default"}};
+      {"rope_scaling", "default"},      {"data.packing", "false"}};
   if (const auto found = identity.find(name); found != identity.end()) return found->second;
   const auto old = before.find(name);
   return old == before.end() ? "nothing" : old->second;
@@ -188,14 +189,14 @@ RunIdentity identify(const Settings& settings, const data::Split& samples) {
   add_model(config, identity);
   add_options(model, identity);
   std::visit(AddOptimizer{identity}, optimizer);
-  add_schedule(schedule, epochs, data::count_steps(samples.training.size(), batch, epochs),
+  add_schedule(schedule, epochs, data::count_steps(samples.training.rows(), batch, epochs),
                identity);
   identity["optimizer.max_grad_norm"] = max_grad_norm ? to_text(*max_grad_norm) : "none";
   add_data(data, samples.training, identity);
   // Losses on other samples cannot be compared with that of the best model so far.
   identity[evaluation_checksum] =
       samples.evaluation.empty() ? "none" : samples.evaluation.checksum();
-  const auto& [micro, accumulate] = batch;  // A step's samples may be cut in any way.
+  const auto& [micro, accumulate] = batch;  // A step's rows may be cut in any way.
   identity["batch.micro × batch.accumulate"] = to_text(micro * accumulate);
   identity["data.seed"] = to_text(seed);
   return identity;

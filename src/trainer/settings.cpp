@@ -8,6 +8,7 @@
 
 #include "estimate/engine_support.h"
 #include "estimate/model_config.h"
+#include "trainer/data/epoch.h"
 #include "trainer/data/job_source.h"
 #include "trainer/optimizer_settings.h"
 #include "trainer/supported_config.h"
@@ -213,6 +214,7 @@ Json to_json(const Settings& settings) {
                                  : is_gpu          ? "free on the GPU"
                                                    : "installed RAM"},
                {"allocator", "headroom"}};
+  if (settings.data.packing) json["packing"] = true;
   if (quantised) json["base"] = to_string(*quantised);
   if (settings.model.part) json["stages"] = settings.model.part->stages;
   if (settings.model.lora) {
@@ -223,6 +225,14 @@ Json to_json(const Settings& settings) {
   add_to_json(settings.optimizer, json);
   if (settings.max_grad_norm) json["max_grad_norm"] = *settings.max_grad_norm;
   return json;
+}
+
+void add_data(const Settings& settings, const data::SampleSet& samples, Json& report) {
+  report["data_samples"] = samples.size();
+  report["data_tokens"] = samples.count_tokens();
+  if (!samples.is_packed()) return;
+  report["data_rows"] = samples.rows();
+  report["padding_unpacked"] = data::padding_unpacked(samples, settings.batch.micro, settings.seed);
 }
 
 FixedBytes fixed_bytes(const Settings& settings) {

@@ -43,6 +43,8 @@ Result<Settings> make_settings(const run::LoadedJob& loaded);
 
 // What a report says about them.
 Json to_json(const Settings& settings);
+// Adds what it says about the training data.
+void add_data(const Settings& settings, const data::SampleSet& samples, Json& report);
 
 // What any training with these settings holds throughout: parameters, their gradients and the
 // optimizer's state, before a single activation.

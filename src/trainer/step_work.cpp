@@ -27,7 +27,8 @@ using Pieces = std::vector<FittingBatches::Piece>;
 StepWork::StepWork(const With& with)
     : with_(with),
       shared_(with.ranks, with.output, with.observer),
-      batches_(with.memory, with.observer, with.settings.batch.micro),
+      batches_(with.memory, with.observer, with.settings.batch.micro,
+               with.samples.training.is_packed() ? "rows" : "samples"),
       stages_(with.ranks, with.memory, batches_, with.observer) {}
 
 std::uint64_t StepWork::dropout_seed_of(std::uint64_t steps, std::size_t batch,
@@ -114,14 +115,14 @@ Result<std::optional<double>> StepWork::evaluate(Model& model, std::uint64_t ste
     return std::vector<double>{done.loss, done.targets, done.is_whole ? 0.0 : 1.0};
   };
   HEADROOM_TRY(const auto sums,
-               shared_.do_all(count_evaluations(samples.size(), micro), part, steps));
+               shared_.do_all(count_evaluations(samples.rows(), micro), part, steps));
   return sums[2] > 0 ? std::nullopt : std::optional(sums[0] / sums[1]);
 }
 
 Result<std::optional<double>> StepWork::evaluate_stages(Model& model, std::uint64_t steps) {
   const data::SampleSet& samples = with_.samples.evaluation;
   const std::uint64_t micro = with_.settings.batch.micro;
-  std::vector<std::size_t> order(samples.size());
+  std::vector<std::size_t> order(samples.rows());
   std::iota(order.begin(), order.end(), std::size_t{0});
   Pipeline pipeline(with_.ranks, model);
   const auto attempt = [&](const Pieces& pieces) {
@@ -130,7 +131,7 @@ Result<std::optional<double>> StepWork::evaluate_stages(Model& model, std::uint6
     });
   };
   double loss = 0, targets = 0;
-  for (std::size_t first = 0; first < samples.size(); first += evaluated_at_once * micro) {
+  for (std::size_t first = 0; first < samples.rows(); first += evaluated_at_once * micro) {
     const data::StepSamples step =
         data::make_step(samples, order, first, {.micro = micro, .accumulate = evaluated_at_once});
     HEADROOM_TRY(const double one, stages_.run(step.micro_batches, steps, false, attempt, [] {}));

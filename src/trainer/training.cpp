@@ -79,7 +79,7 @@ class Run {
     if (position_.steps > 0 && work_.wants_stop()) return stop();
     while (position_.epoch < settings_.epochs) {
       const std::uint64_t epoch = position_.epoch;
-      const auto order = data::shuffled(samples_.training.size(), settings_.seed, epoch);
+      const auto order = data::shuffled(samples_.training.rows(), settings_.seed, epoch);
       while (position_.epoch == epoch) {
         HEADROOM_CHECK(admit_ranks());
         HEADROOM_CHECK(timer_.time([&] { return train_step(order); }));
@@ -132,8 +132,7 @@ class Run {
     Json settings = to_json(settings_);
     settings["kernels"] = settings_.model.gpu() ? "libtorch" : kernels::kernels().name;
     settings["warmup_steps"] = schedule_.warmup_steps();
-    settings["data_samples"] = samples_.training.size();
-    settings["data_tokens"] = samples_.training.count_tokens();
+    add_data(settings_, samples_.training, settings);
     report_evaluation();
     Json report = make_report(totals_, memory_.measured(), request_.predicted, settings);
     if (!request_.automatic.is_null()) report["automatic"] = request_.automatic;
@@ -143,7 +142,7 @@ class Run {
  private:
   static constexpr std::uint64_t base_seed = 1;  // Uses of the job's seed; see mix_seed().
   static constexpr std::uint64_t adapter_seed = 2;
-  // 3: StepWork's, of dropout.
+  // 3: StepWork's, of dropout; 4 and 5: those of data/split.cpp.
 
   Status load_position() {
     HEADROOM_TRY(const LoadedCheckpoint loaded,
@@ -226,7 +225,7 @@ class Run {
     optimizer_->step({.rate = factor, .gradient = clip_factor(norm, settings_.max_grad_norm)});
     updating_ = false;
     position_.steps += 1;
-    position_.sample += step.samples;
+    position_.sample += step.rows;
     position_.samples += step.samples;
     const std::uint64_t epoch = position_.epoch + 1;
     end_epoch();
@@ -244,7 +243,7 @@ class Run {
   }
 
   void end_epoch() {
-    if (position_.sample < samples_.training.size()) return;
+    if (position_.sample < samples_.training.rows()) return;
     ++position_.epoch;
     position_.sample = 0;
   }

@@ -19,9 +19,9 @@ std::vector<std::size_t> shuffled(std::size_t count, std::uint64_t seed, std::ui
   return order;
 }
 
-std::uint64_t count_steps(std::size_t samples, BatchShape shape, std::uint64_t epochs) {
+std::uint64_t count_steps(std::size_t rows, BatchShape shape, std::uint64_t epochs) {
   const std::uint64_t at_once = shape.micro * shape.accumulate;
-  return (samples + at_once - 1) / at_once * epochs;
+  return (rows + at_once - 1) / at_once * epochs;
 }
 
 StepSamples make_step(const SampleSet& samples, const std::vector<std::size_t>& order,
@@ -33,9 +33,12 @@ StepSamples make_step(const SampleSet& samples, const std::vector<std::size_t>& 
     auto& batch = step.micro_batches.emplace_back();
     for (std::size_t i = first; i < std::min<std::size_t>(end, first + shape.micro); ++i) {
       batch.push_back(order[i]);
-      ++step.samples;
-      step.tokens += samples.tokens_of(order[i]);
-      step.targets += samples.targets_of(order[i]);
+      ++step.rows;
+      for (const std::size_t sample : samples.samples_in(order[i])) {
+        ++step.samples;
+        step.tokens += samples.tokens_of(sample);
+        step.targets += samples.targets_of(sample);
+      }
     }
   }
   return step;

@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "estimate/step_time.h"
 #include "run/job_file.h"
+#include "trainer/data/sample_set.h"
 
 namespace headroom::trainer::data {
 
@@ -13,5 +14,9 @@ namespace headroom::trainer::data {
 // than 64 MiB of data, which would take longer to read than anybody waits for a plan. Requires:
 // loaded.job is planned: nothing is automatic.
 Result<estimate::EpochShape> count_epoch(const run::LoadedJob& loaded);
+
+// What part of the first epoch's micro-batches of `micro` samples would be padding if each sample
+// had a row of its own.
+double padding_unpacked(const SampleSet& samples, std::uint64_t micro, std::uint64_t seed);
 
 }  // namespace headroom::trainer::data

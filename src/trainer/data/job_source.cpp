@@ -76,6 +76,7 @@ Result<Source> make_source(const run::LoadedJob& loaded) {
   if (const auto& type = loaded.job.data.dtype)
     source.token_type = *type == "uint16" ? tokens::TokenType::uint16 : tokens::TokenType::uint32;
   source.tokenizer = find_tokenizer(loaded);
+  source.packing = loaded.job.data.packing;
   return source;
 }
 

@@ -28,6 +28,17 @@ std::uint64_t SampleSet::count_tokens() const {
   return tokens;
 }
 
+std::vector<std::size_t> SampleSet::samples_in(std::size_t row) const {
+  if (!packing_) return {row};
+  const auto samples = packing_->row(row);
+  return {samples.begin(), samples.end()};
+}
+
+void SampleSet::pack(std::span<const std::size_t> order, std::uint64_t longest) {
+  packing_ = Packing::pack(
+      order, [this](std::size_t index) { return tokens_of(index); }, longest);
+}
+
 Result<std::span<const std::int32_t>> SampleSet::read(std::size_t index, Sample& space) const {
   if (!stored_) return std::span<const std::int32_t>(samples_[index]);
   HEADROOM_CHECK(stored_->read(place(index), space));

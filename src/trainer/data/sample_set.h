@@ -11,13 +11,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "trainer/data/packing.h"
 #include "trainer/data/samples.h"
 #include "trainer/data/stored_samples.h"
 
 namespace headroom::trainer::data {
 
 // Sample `index` of a set never changes, so that an order of indices means the same samples in a
-// resumed run.
+// resumed run. Neither does a row, once the set is packed.
 class SampleSet {
  public:
   SampleSet() = default;
@@ -33,6 +34,15 @@ class SampleSet {
   std::size_t targets_of(std::size_t index) const;
   std::uint64_t count_tokens() const;  // Of all samples.
 
+  // Rows of a batch: a sample each, padded to the longest beside it, until pack() lays several end
+  // to end in one.
+  std::size_t rows() const { return packing_ ? packing_->rows() : size(); }
+  std::vector<std::size_t> samples_in(std::size_t row) const;
+  bool is_packed() const { return packing_.has_value(); }
+  // In rows of at most `longest` tokens, which no sample may exceed; `order`, of all samples,
+  // decides which of them meet (packing.h).
+  void pack(std::span<const std::size_t> order, std::uint64_t longest);
+
   // The tokens of a sample, which are valid while the set and `space` are and until `space` is used
   // again. Fails as StoredSamples::read() does.
   Result<std::span<const std::int32_t>> read(std::size_t index, Sample& space) const;
@@ -41,7 +51,7 @@ class SampleSet {
   std::string checksum() const;
 
   // Those with `chosen[index]`, and the others, both in their order. Requires: as many as there are
-  // samples.
+  // samples, which are not packed.
   std::pair<SampleSet, SampleSet> partition(const std::vector<bool>& chosen) &&;
 
  private:
@@ -50,6 +60,7 @@ class SampleSet {
   Samples samples_;  // If stored_ is null.
   std::shared_ptr<const StoredSamples> stored_;
   std::optional<std::vector<std::size_t>> part_;  // Of stored_; none: all of it.
+  std::optional<Packing> packing_;
 };
 
 // As read_samples(), or where source.kind says so as StoredSamples::open().

@@ -51,6 +51,7 @@ struct Source {
   std::optional<std::int32_t> end_of_text =
       {};  // As config.json has it; the tokenizer's goes first.
   std::optional<tokens::TokenType> token_type = {};  // Of .bin files without a header.
+  bool packing = false;  // Whether samples lie end to end in rows of `longest` tokens.
 };
 
 // The files, those of a folder sorted by name. Fails on a folder that cannot be read.

@@ -14,7 +14,21 @@
 namespace headroom::trainer::data {
 namespace {
 
-constexpr std::uint64_t split_seed = 4;  // A use of the job's seed; see mix_seed().
+constexpr std::uint64_t split_seed = 4;  // Uses of the job's seed; see mix_seed().
+constexpr std::uint64_t packing_seed = 5;
+
+// Neighbours in a file are alike, in length too: they are dealt out before they are packed.
+void pack(SampleSet& samples, std::uint64_t longest, std::uint64_t seed) {
+  samples.pack(shuffled(samples.size(), mix_seed(seed, packing_seed), 0), longest);
+}
+
+std::string describe_packing(const SampleSet& samples, std::uint64_t longest) {
+  const double full = static_cast<double>(samples.count_tokens()) /
+                      (static_cast<double>(samples.rows()) * static_cast<double>(longest));
+  return fmt::format(
+      "data.packing: {} samples in {} rows of up to {} tokens, which are {:.1f} % full",
+      samples.size(), samples.rows(), longest, 100 * full);
+}
 
 }  // namespace
 
@@ -36,7 +50,9 @@ Result<Split> split(SampleSet samples, double share, std::uint64_t seed) {
   return parts;
 }
 
-Result<Split> read_split(const Source& source, const Evaluation& evaluation, std::uint64_t seed) {
+namespace {
+
+Result<Split> read_parts(const Source& source, const Evaluation& evaluation, std::uint64_t seed) {
   std::vector<std::string> notes;
   HEADROOM_TRY(SampleSet samples, open_samples(source, notes));
   Split parts;
@@ -55,6 +71,17 @@ Result<Split> read_split(const Source& source, const Evaluation& evaluation, std
   // How the tokenizer works has been said; what became of these files has not.
   std::copy_if(said.begin(), said.end(), std::back_inserter(parts.notes),
                [&](const std::string& note) { return note.starts_with(other.key); });
+  return parts;
+}
+
+}  // namespace
+
+Result<Split> read_split(const Source& source, const Evaluation& evaluation, std::uint64_t seed) {
+  HEADROOM_TRY(Split parts, read_parts(source, evaluation, seed));
+  if (!source.packing) return parts;
+  pack(parts.training, source.longest, seed);
+  pack(parts.evaluation, source.longest, seed);
+  parts.notes.push_back(describe_packing(parts.training, source.longest));
   return parts;
 }
 

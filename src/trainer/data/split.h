@@ -28,7 +28,8 @@ struct Split {
 // nothing would be left to train on.
 Result<Split> split(SampleSet samples, double share, std::uint64_t seed);
 
-// Reads both parts. Fails as open_samples() and split() do.
+// Reads both parts, and packs them where the source says so. Fails as open_samples() and split()
+// do.
 Result<Split> read_split(const Source& source, const Evaluation& evaluation, std::uint64_t seed);
 
 }  // namespace headroom::trainer::data
