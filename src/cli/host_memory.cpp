@@ -13,7 +13,8 @@
 namespace headroom::cli {
 namespace {
 
-Error beyond_what_is_left(Bytes peak, const facts::MemoryRoom& room) {
+// `offloaded`: of the peak, what the device's capacity does not limit.
+Error beyond_what_is_left(Bytes peak, Bytes offloaded, const facts::MemoryRoom& room) {
   return {Errc::out_of_memory,
           fmt::format("warning: the job's peak of {} is more than {} has now: {} of {} is left, of "
                       "which {} stays free",
@@ -21,7 +22,7 @@ Error beyond_what_is_left(Bytes peak, const facts::MemoryRoom& room) {
                       to_string(room.reserve)),
           fmt::format("end other programs that hold memory (ps aux --sort=-rss lists them), or "
                       "plan with what is left: [device] capacity = \"{}\"",
-                      to_string(room.room()))};
+                      to_string(saturating_sub(room.room(), offloaded)))};
 }
 
 Error beyond_what_there_is(Bytes capacity, const facts::MemoryRoom& room) {
@@ -39,8 +40,10 @@ std::optional<Error> warn_of_host_memory(const estimate::Plan& plan,
                                          const std::vector<facts::MemoryRoom>& rooms) {
   if (plan.job.engine.kind != estimate::EngineKind::headroom || rooms.empty()) return std::nullopt;
   const facts::MemoryRoom& now = *facts::tightest(rooms);
-  const Bytes peak{plan.device_bytes};
-  if (peak > now.room()) return beyond_what_is_left(peak, now);
+  // Where no GPU is, what is offloaded is beside the rest.
+  const Bytes offloaded{plan.host.bytes};
+  const Bytes peak = Bytes{plan.device_bytes} + offloaded;
+  if (peak > now.room()) return beyond_what_is_left(peak, offloaded, now);
   const auto smallest = std::min_element(
       rooms.begin(), rooms.end(), [](const auto& a, const auto& b) { return a.most() < b.most(); });
   if (plan.capacity_bytes && Bytes{*plan.capacity_bytes} > smallest->most())

@@ -34,6 +34,15 @@ TEST(HostMemoryWarning, a_peak_beyond_what_is_left_is_said_with_what_would_fit) 
   EXPECT_THAT(warning->next, HasSubstr("capacity = \"9.50 GiB\""));
 }
 
+TEST(HostMemoryWarning, what_is_offloaded_is_in_the_same_memory) {
+  estimate::Plan plan = plan_of(8_GiB, 11_GiB);
+  plan.host.bytes = Bytes(3_GiB).value;
+  const auto warning = warn_of_host_memory(plan, rooms);
+  ASSERT_TRUE(warning.has_value());
+  EXPECT_THAT(warning->message, HasSubstr("peak of 11.00 GiB"));
+  EXPECT_THAT(warning->next, HasSubstr("capacity = \"6.50 GiB\""));
+}
+
 TEST(HostMemoryWarning, a_capacity_beyond_what_there_is_is_said_of_the_smallest_limit) {
   const auto warning = warn_of_host_memory(plan_of(4_GiB, 24_GiB), rooms);
   ASSERT_TRUE(warning.has_value());

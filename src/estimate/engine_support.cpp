@@ -56,15 +56,19 @@ Status check_headroom(const Job& job) {
     return cannot("optimizer.kind", to_string(job.optimizer.kind),
                   "\"adamw\", \"sgd\" and \"adafactor\"",
                   "write kind = \"adafactor\", whose states are smaller still" + other);
-  if (job.optimizer.offload)
-    return cannot("optimizer.offload", "true", "the optimizer's states beside the model",
-                  "leave it out" + other);
   if (job.optimizer.master != Master::none)
     return cannot("optimizer.master", "fp32", "no master copies", "leave it out" + other);
   return Done{};
 }
 
 Status check_transformers(const Job& job) {
+  const auto of_headroom = [](std::string_view key) {
+    return Error{Errc::unsupported, "expected it for headroom's own trainer alone, found it",
+                 "leave it out, or write [engine] kind = \"headroom\""}
+        .at(key);
+  };
+  if (job.compute.activation_offloading) return of_headroom("compute.activation_offloading");
+  if (job.device.host_capacity) return of_headroom("device.host_capacity");
   if (job.compute.loss == Loss::chunked)
     return Error{Errc::unsupported,
                  "engine transformers has \"eager\", \"triton\", \"fused-liger\" and "

@@ -82,7 +82,13 @@ class HeadroomStep {
     }
     for (Parameter& parameter : parameters_.trainable()) {
       if (!first_step_) break;
-      make_states(parameter.value);
+      for (const auto& [name, meta] : states_of(parameter.value)) {
+        if (job_.optimizer.offload) {
+          host_.take(meta.bytes(), Component::optimizer);
+        } else {
+          states_.push_back(tape_.empty(name, meta, Component::optimizer));
+        }
+      }
     }
     for (Parameter& parameter : parameters_.trainable()) {
       step_parameter(parameter.value);
@@ -91,12 +97,15 @@ class HeadroomStep {
     first_step_ = false;
   }
 
+  const HostPeak& host_peak() const { return host_.peak(); }
+
  private:
   // trainer/step.h, StageRun.
   struct MicroBatch {
     Tensor ids, targets;
     std::vector<LayerSaved> saved;
-    Tensor grad;  // Of what the head was given.
+    std::vector<std::vector<Tensor*>> offloaded;  // Of each layer, what waits in host memory.
+    Tensor grad;                                  // Of what the head was given.
   };
 
   void pass_forward(MicroBatch& batch) {
@@ -105,7 +114,8 @@ class HeadroomStep {
     batch.targets = tape_.empty("targets", {{rows}, Element::int64}, Component::other);
     tape_.set_phase(Phase::forward);
     batch.saved.resize(keeps_.size());
-    const Tensor hidden = forward(batch.saved, rows);
+    batch.offloaded.resize(keeps_.size());
+    const Tensor hidden = forward(batch.saved, rows, &batch.offloaded);
     if (part_.is_last()) batch.grad = head_and_loss(hidden);
   }
 
@@ -115,6 +125,7 @@ class HeadroomStep {
     Tensor& grad = batch.grad;
     for (std::size_t i = keeps_.size(); i-- > 0 && keeps_[i].anything;) {
       const Scope scope(tape_, "layers", part_.first_layer + i);
+      to_device(batch.offloaded[i]);
       LayerRun run(ops_, parameters_.layers[i], keeps_[i], batch.saved[i], turns_heads_);
       if (checkpointed()) const Tensor again = run.forward(Tensor(batch.saved[i].x));
       run.backward(grad);
@@ -129,30 +140,50 @@ class HeadroomStep {
     }
   }
 
+  // trainer/offloaded_layer.cpp, where the job wants it.
+  void to_host(LayerSaved& saved, std::vector<Tensor*>& offloaded) {
+    if (!job_.compute.activation_offloading) return;
+    for (Tensor* tensor : saved.tensors()) {
+      if (!tensor->defined()) continue;
+      host_.take(tensor->bytes(), Component::activations);
+      tensor->storage = {};
+      offloaded.push_back(tensor);
+    }
+  }
+
+  void to_device(std::vector<Tensor*>& offloaded) {
+    for (Tensor* tensor : offloaded) {
+      *tensor = tape_.empty("kept", *tensor, Component::activations);
+      host_.give_back(tensor->bytes(), Component::activations);
+    }
+    offloaded.clear();
+  }
+
   // From the stage before, or the one behind.
   Tensor received(Name name, std::uint64_t rows) {
     return tape_.empty(name, {{rows, width_}, element_of(job_.compute.dtype)});
   }
 
-  void make_state(Name name, const Meta& meta) {
-    states_.push_back(tape_.empty(name, meta, Component::optimizer));
-  }
+  struct State {
+    Name name;
+    Meta meta;
+  };
 
-  // trainer/adamw.cpp, sgd.cpp and adafactor.cpp, add_state.
-  void make_states(const Meta& value) {
+  // trainer/adamw.cpp, sgd.cpp and adafactor.cpp, shape_states.
+  std::vector<State> states_of(const Meta& value) const {
     switch (job_.optimizer.kind) {
       case OptimizerKind::adamw:
       case OptimizerKind::adamw8bit:  // Refused (engine_support.h).
-        make_state("optimizer.mean", value);
-        return make_state("optimizer.variance", value);
+        return {{"optimizer.mean", value}, {"optimizer.variance", value}};
       case OptimizerKind::sgd:
-        if (job_.optimizer.momentum > 0) make_state("optimizer.momentum", value);
-        return;
+        if (job_.optimizer.momentum > 0) return {{"optimizer.momentum", value}};
+        return {};
       case OptimizerKind::adafactor:
-        if (value.shape.size() > 1)
-          make_state("optimizer.row_variance", {{value.shape[0]}, Element::fp32});
-        return make_state("optimizer.column_variance", {{value.shape.back()}, Element::fp32});
+        break;
     }
+    const State columns{"optimizer.column_variance", {{value.shape.back()}, Element::fp32}};
+    if (value.shape.size() == 1) return {columns};
+    return {{"optimizer.row_variance", {{value.shape[0]}, Element::fp32}}, columns};
   }
 
   Operation step_operation() const {
@@ -169,6 +200,17 @@ class HeadroomStep {
     return Operation::adafactor;
   }
 
+  // trainer/optimizer.cpp, update_offloaded: `whole` ones, or a slice.
+  std::vector<Tensor> stage_states(const Meta& value, bool whole) {
+    std::vector<Tensor> staged;
+    if (!job_.optimizer.offload) return staged;
+    for (auto [name, meta] : states_of(value)) {
+      if (!whole) meta.shape = {std::min(block_elements, meta.elements())};
+      staged.push_back(tape_.empty("optimizer.staged", meta, Component::workspace));
+    }
+    return staged;
+  }
+
   // The same files, update.
   void step_parameter(const Meta& value) {
     const bool factored = job_.optimizer.kind == OptimizerKind::adafactor;
@@ -178,7 +220,7 @@ class HeadroomStep {
     if (factored)
       numbers = columns * std::min(rows, std::max<std::uint64_t>(1, block_elements / columns));
     const bool momentum = job_.optimizer.kind == OptimizerKind::sgd && job_.optimizer.momentum > 0;
-    std::vector<Tensor> held;
+    std::vector<Tensor> held = stage_states(value, factored);
     if (value.element != Element::fp32) {
       for (int i = 0; i < (momentum ? 3 : 2); ++i)
         held.push_back(
@@ -211,7 +253,9 @@ class HeadroomStep {
     return hidden;
   }
 
-  Tensor forward(std::vector<LayerSaved>& saved, std::uint64_t rows) {
+  // `offloaded`: null where nothing is kept.
+  Tensor forward(std::vector<LayerSaved>& saved, std::uint64_t rows,
+                 std::vector<std::vector<Tensor*>>* offloaded = nullptr) {
     Tensor hidden = part_.is_first() ? embed(rows) : received("received", rows);
     for (std::size_t i = 0; i < keeps_.size(); ++i) {
       const Scope scope(tape_, "layers", part_.first_layer + i);
@@ -220,6 +264,7 @@ class HeadroomStep {
           LayerRun(ops_, parameters_.layers[i], keep, saved[i], turns_heads_).forward(hidden);
       if (checkpointed() && keeps_[i].anything) saved[i].x = hidden;
       hidden = std::move(out);
+      if (offloaded != nullptr) to_host(saved[i], (*offloaded)[i]);
     }
     return hidden;
   }
@@ -244,6 +289,7 @@ class HeadroomStep {
   Tensor cos_, sin_;
   std::vector<Keep> keeps_;
   std::vector<Tensor> states_;
+  HostTally host_;  // What is offloaded.
   bool first_step_ = true;
 };
 
@@ -267,6 +313,7 @@ Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_
                                     ? std::min<std::uint64_t>(accumulated, 2)
                                     : telling_micro_batches(part.stage, part.stages, accumulated);
   Recorder recorder;
+  HostPeak host;
   {
     Tape tape(recorder);
     HeadroomStep step(tape, job, model, part);
@@ -274,8 +321,11 @@ Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_
       step.run_micro_batches(telling);
       step.run_optimizer();
     }
+    host = step.host_peak();
   }
-  return recorder.take();
+  Recording recording = recorder.take();
+  recording.host = host;
+  return recording;
 }
 
 Recording record_headroom(const Job& job, const ModelConfig& model, std::uint64_t steps) {

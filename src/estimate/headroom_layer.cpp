@@ -5,6 +5,37 @@
 
 namespace headroom::estimate::ours {
 
+std::vector<Tensor*> LayerSaved::tensors() {
+  std::vector<Tensor*> all = {&x,
+                              &h,
+                              &norm1.out,
+                              &norm1.stats,
+                              &norm2.out,
+                              &norm2.stats,
+                              &raw_q,
+                              &raw_k,
+                              &q_rstd,
+                              &k_rstd,
+                              &qkv.q,
+                              &qkv.k,
+                              &qkv.v,
+                              &gate,
+                              &qkv.all,
+                              &attention.out,
+                              &up,
+                              &attention.saved,
+                              &act,
+                              &mlp_out,
+                              &attention_out,
+                              &attention_out_stats,
+                              &mlp_out_stats};
+  const auto add = [&](LinearSaved& one) { all.insert(all.end(), {&one.reduced, &one.dropped}); };
+  for (LinearSaved& one : projections) add(one);
+  add(qkv_adapter);
+  add(gate_up_adapter);
+  return all;
+}
+
 Tensor LayerRun::forward(const Tensor& x) {
   if (attention_runs_back_) saved_.x = x;
   Tensor h = attention_half(x);

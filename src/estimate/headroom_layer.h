@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 #include <optional>
+#include <vector>
 
 #include "estimate/headroom_ops.h"
 #include "estimate/headroom_parameters.h"
@@ -25,6 +26,9 @@ struct LayerSaved {
   Tensor gate, up, act;
   std::array<LinearSaved, projection_count> projections;
   LinearSaved qkv_adapter, gate_up_adapter;
+
+  // All of them, defined or not.
+  std::vector<Tensor*> tensors();
 
   LinearSaved& of(Target target) { return projections[static_cast<std::size_t>(target)]; }
 };

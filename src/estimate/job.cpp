@@ -119,6 +119,7 @@ class JobParser {
     compute.read("autocast", job_.compute.autocast);
     read_attention(compute);
     compute.read_choice("checkpointing", job_.compute.checkpointing, checkpointing_names);
+    compute.read("activation_offloading", job_.compute.activation_offloading);
     compute.read("keep_outputs", job_.compute.keep_outputs);
     compute.read_choice("loss", job_.compute.loss, loss_names);
     compute.read_choice("norm", job_.compute.norm, norm_names);
@@ -279,13 +280,8 @@ class JobParser {
     engine.refuse_unknown();
 
     TableReader device = table("device");
-    device.read("capacity", job_.device.capacity);
-    if (job_.device.capacity && *job_.device.capacity < least_capacity) {
-      device.fail("capacity", Errc::invalid,
-                  fmt::format("expected a size of at least {}, found {}", to_string(least_capacity),
-                              to_string(*job_.device.capacity)),
-                  "write it with its unit: capacity = \"16GiB\"");
-    }
+    read_capacity(device, "capacity", job_.device.capacity);
+    read_capacity(device, "host_capacity", job_.device.host_capacity);
     device.read("gpu", job_.device.gpu);
     if (job_.engine.kind == EngineKind::headroom) job_.device.allocator = "headroom";
     std::size_t allocator = allocators.size();
@@ -293,6 +289,15 @@ class JobParser {
     if (allocator < allocators.size()) job_.device.allocator = allocators[allocator];
     device.read("context", job_.device.context);
     device.refuse_unknown();
+  }
+
+  static void read_capacity(TableReader& device, const char* key, std::optional<Bytes>& capacity) {
+    device.read(key, capacity);
+    if (!capacity || *capacity >= least_capacity) return;
+    device.fail(key, Errc::invalid,
+                fmt::format("expected a size of at least {}, found {}", to_string(least_capacity),
+                            to_string(*capacity)),
+                fmt::format("write it with its unit: {} = \"16GiB\"", key));
   }
 
   void read_data_and_output() {

@@ -118,6 +118,7 @@ struct Job {
     bool reentrant = false;    // Checkpoints hold the gradient that they were given until they end.
     bool by_pytorch = false;   // No kernel was named: "sdpa", or nothing.
     bool own_windows = false;  // The kernel knows windows itself (flash_attention_2).
+    bool activation_offloading = false;  // What layers keep waits in host memory.
     bool keep_outputs = false;
     Loss loss = Loss::eager;
     NormKernel norm = NormKernel::eager;
@@ -182,6 +183,7 @@ struct Job {
 
   struct Device {
     std::optional<Bytes> capacity;
+    std::optional<Bytes> host_capacity;  // Of what is offloaded, by headroom's own trainer.
     std::optional<std::string> gpu;
     std::string allocator = "torch";  // A policy's name.
     std::optional<Bytes> context;     // nullopt: "auto".

@@ -51,6 +51,7 @@ Json compute_of(const Job::Compute& compute) {
                {"residual", to_string(compute.residual)},
                {"embeddings", to_string(compute.embeddings)}};
   write_liger(compute.liger, json);
+  if (compute.activation_offloading) json["activation_offloading"] = true;
   if (compute.padding) json["padding"] = true;
   if (compute.reentrant) json["use_reentrant"] = true;
   if (compute.attention) json["attention"] = to_string(*compute.attention);
@@ -86,6 +87,7 @@ Json batch_of(const Job::Batch& batch, MethodKind method) {
 Json device_of(const Job::Device& device) {
   Json json = {{"allocator", device.allocator}};
   if (device.capacity) json["capacity"] = size_text(*device.capacity);
+  if (device.host_capacity) json["host_capacity"] = size_text(*device.host_capacity);
   if (device.gpu) json["gpu"] = *device.gpu;
   if (device.context) json["context"] = size_text(*device.context);
   return json;

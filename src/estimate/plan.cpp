@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "allocator/backend.h"
 #include "allocator/models/make_policy.h"
 #include "base/bytes.h"
 #include "base/require.h"
@@ -36,7 +37,9 @@ struct Replays {
 
   std::optional<std::uint64_t> steady_bytes;  // Where it met the capacity, and went on.
 
-  bool fits() const { return capped && !capped->failed; }
+  bool host_fits = true;  // Within device.host_capacity.
+
+  bool fits() const { return capped && !capped->failed && host_fits; }
   std::uint64_t reserved_bytes() const {
     if (steady_bytes) return std::max(*steady_bytes, unhindered.usage.live_peak_bytes);
     return (fits() ? *capped : unhindered).usage.reserved_peak_bytes;
@@ -54,6 +57,8 @@ Result<Peak> replay_capped(const Job& job, const Device& device, const Recording
 Result<Replays> run(const Job& job, const Architecture& model, const Device& device) {
   Replays replays;
   HEADROOM_TRY(replays.recording, record_step(job, model, device));
+  const std::uint64_t host = round_up(replays.recording.host.bytes, allocator::page_bytes);
+  replays.host_fits = !job.device.host_capacity || host <= job.device.host_capacity->value;
   HEADROOM_TRY(auto policy, allocator::make_policy(job.device.allocator));
   replays.unhindered = replay(replays.recording, *policy);
   if (!device.capacity) return replays;
@@ -132,6 +137,8 @@ Plan describe(const Job& job, const Architecture& model, const Device& device,
   plan.reserved_bytes = replays.reserved_bytes();
   plan.context_bytes = device.context.value;
   plan.device_bytes = plan.reserved_bytes + device.context.value;
+  plan.host = replays.recording.host;
+  plan.host_fits = replays.host_fits;
   plan.at = peak.at;
   plan.phases = peak.phases;
   plan.components = peak.usage.live_at_peak;

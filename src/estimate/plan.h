@@ -61,8 +61,11 @@ struct Plan {
   std::uint64_t device_bytes = 0;   // With the context: what the device's counter shows.
   std::uint64_t context_bytes = 0;  // Of that.
   std::optional<std::uint64_t> capacity_bytes;
+  HostPeak host;                 // Of the host memory for what is offloaded; engine headroom alone.
+  bool host_fits = true;         // Its pages are within device.host_capacity.
   std::uint64_t held_bytes = 0;  // What others hold of the device now, on top of the capacity.
-  std::optional<bool> fits;      // Nothing without a capacity.
+  // On the device, and where the job limits it in host memory. Nothing without a capacity.
+  std::optional<bool> fits;
   Verdict verdict = Verdict::unknown;
   Phase at = Phase::load;
   ByPhase phases{};                   // Their peaks; the highest is allocated_bytes.

@@ -85,6 +85,44 @@ TEST(Plan, components_add_up_to_what_is_allocated) {
   }
 }
 
+TEST(Plan, what_is_offloaded_is_in_host_memory_alone_and_within_its_limit) {
+  const auto made = [](const std::string& offloads, const std::string& activations,
+                       const std::string& capacity) {
+    return plan(tiny,
+                "[engine]\nkind = \"headroom\"\n[compute]\ndtype = \"fp32\"\n"
+                "activation_offloading = " +
+                    activations + "\n[optimizer]\noffload = " + offloads +
+                    "\n[batch]\nmicro = 3\nsequence = 77\n[device]\ncapacity = \"1GiB\"\n" +
+                    capacity);
+  };
+  using allocator::Component;
+  const auto plain = made("false", "false", "");
+  const auto states = made("true", "false", "");
+  const auto both = made("true", "true", "host_capacity = \"1GiB\"\n");
+  ASSERT_TRUE(plain && states && both);
+  EXPECT_EQ(plain->host.bytes, 0U);
+  EXPECT_EQ(states->host.components[Component::optimizer], plain->components[Component::optimizer]);
+  EXPECT_EQ(states->components[Component::optimizer], 0U);
+  EXPECT_EQ(states->host.bytes, sum(states->host.components));
+  EXPECT_GT(both->host.components[Component::activations], 0U);
+  EXPECT_LT(states->allocated_bytes, plain->allocated_bytes);
+  EXPECT_LT(both->allocated_bytes, states->allocated_bytes);
+  EXPECT_EQ(both->fits, true);
+  const auto little = made("true", "true", "host_capacity = \"64KiB\"\n");
+  EXPECT_EQ(little->fits, false);
+  EXPECT_FALSE(little->first_failure);
+}
+
+TEST(Plan, of_other_programs_the_keys_of_ours_are_refused) {
+  for (const char* keys :
+       {"[compute]\nactivation_offloading = true\n", "[device]\nhost_capacity = \"1GiB\"\n"}) {
+    const auto made = plan(tiny, keys);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, Errc::unsupported);
+    EXPECT_NE(made.error().next.find("headroom"), std::string::npos);
+  }
+}
+
 TEST(Plan, what_cannot_fit_names_the_tensor_and_the_settings_that_would) {
   const std::string job =
       "[engine]\nkind = \"headroom\"\n[compute]\ndtype = \"fp32\"\n[batch]\nmicro = 16\nsequence = "

@@ -16,6 +16,7 @@
 #include "allocator/component.h"
 #include "base/block_pool.h"
 #include "base/counted.h"
+#include "estimate/host_memory.h"
 #include "estimate/job.h"
 #include "estimate/name.h"
 #include "estimate/shape.h"
@@ -91,6 +92,7 @@ struct Recording {
   std::vector<Event> events;
   std::vector<Scope> scopes = {{}};  // The first is the root, without a name.
   std::deque<std::string> texts;     // What names point into.
+  HostPeak host;                     // Of what the step offloads; engine headroom alone.
 
   std::string name_of(std::uint32_t tensor) const;  // With its scopes, a point between them.
   TensorRecord describe(std::uint32_t tensor) const;

@@ -88,6 +88,7 @@ Result<std::vector<StagePlan>> plan_stages(const Job& job, const ModelConfig& mo
     StagePlan& plan = plans.emplace_back();
     plan.part = part;
     plan.allocated_bytes = peak.usage.live_peak_bytes;
+    plan.host = recording.host;
     plan.at = peak.at;
     plan.components = peak.usage.live_at_peak;
     count_numbers(recording, plan);

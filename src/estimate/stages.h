@@ -29,6 +29,7 @@ struct StagePlan {
   std::uint64_t allocated_bytes = 0;
   std::uint64_t reserved_bytes = 0;
   std::uint64_t device_bytes = 0;
+  HostPeak host;
   std::uint64_t parameters = 0;  // That it holds; a copy of a tied head among them.
   std::uint64_t adapters = 0;    // Numbers in adapters.
   Phase at = Phase::load;

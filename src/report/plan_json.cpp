@@ -69,18 +69,25 @@ static Json to_json(const estimate::ByPhase& phases) {
   return json;
 }
 
+static Json to_json(const estimate::HostPeak& host) {
+  return {{"allocated_bytes", host.bytes}, {"components", to_json(host.components)}};
+}
+
 static Json to_json(const std::vector<estimate::StagePlan>& stages) {
   Json json = Json::array();
-  for (const estimate::StagePlan& stage : stages)
-    json.push_back({{"rank", stage.part.stage},
-                    {"first_layer", stage.part.first_layer},
-                    {"layers", stage.part.layers()},
-                    {"allocated_bytes", stage.allocated_bytes},
-                    {"reserved_bytes", stage.reserved_bytes},
-                    {"device_bytes", stage.device_bytes},
-                    {"fits", or_null(stage.fits)},
-                    {"at", to_string(stage.at)},
-                    {"components", to_json(stage.components)}});
+  for (const estimate::StagePlan& stage : stages) {
+    Json one = {{"rank", stage.part.stage},
+                {"first_layer", stage.part.first_layer},
+                {"layers", stage.part.layers()},
+                {"allocated_bytes", stage.allocated_bytes},
+                {"reserved_bytes", stage.reserved_bytes},
+                {"device_bytes", stage.device_bytes},
+                {"fits", or_null(stage.fits)},
+                {"at", to_string(stage.at)},
+                {"components", to_json(stage.components)}};
+    if (stage.host.bytes > 0) one["host"] = to_json(stage.host);
+    json.push_back(std::move(one));
+  }
   return json;
 }
 
@@ -124,6 +131,7 @@ Json to_json(const estimate::Plan& plan) {
       {"cards", cards},
       {"notes", plan.notes},
       {"missing", missing}};
+  if (plan.host.bytes > 0) json["host"] = to_json(plan.host);
   if (!plan.stages.empty()) json["stages"] = to_json(plan.stages);
   return json;
 }

@@ -54,6 +54,7 @@ std::string settings_of(const Plan& plan) {
     if (plan.job.optimizer.kind != estimate::OptimizerKind::adamw)
       words.emplace_back(to_string(plan.job.optimizer.kind));
     if (plan.job.optimizer.offload) words.emplace_back("offloaded optimizer");
+    if (compute.activation_offloading) words.emplace_back("offloaded activations");
   }
   words.push_back(fmt::format("engine {}", to_string(plan.job.engine.kind)));
   if (plan.job.engine.stages > 1) words.push_back(fmt::format("{} stages", plan.job.engine.stages));
@@ -88,6 +89,11 @@ std::string verdict(const Plan& plan, const Style& style) {
              "allocated memory\nis good to a per cent. Other processes, batches of uneven length "
              "and fragmentation decide the\nrest.\n";
     default:
+      if (!plan.host_fits)
+        return style.red("It does not fit:") +
+               fmt::format(
+                   " what is offloaded needs {} of host memory, and device.host_capacity is {}.\n",
+                   to_string(Bytes{plan.host.bytes}), to_string(*plan.job.device.host_capacity));
       return style.red("It does not fit:") + fmt::format(" it needs {}, and the device has {}.\n",
                                                          to_string(device), to_string(capacity));
   }
@@ -134,6 +140,7 @@ std::string breakdown(const Plan& plan, const Style& style) {
   };
   total("allocated", plan.allocated_bytes, "");
   total(fmt::format("reserved ({})", plan.job.device.allocator), plan.reserved_bytes, "");
+  if (plan.host.bytes != 0) total("in host memory", plan.host.bytes, "");
   if (plan.context_bytes != 0)
     total("on the device", plan.device_bytes,
           fmt::format("  with the driver's context, {}", to_string(Bytes{plan.context_bytes})));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "trainer/kernels/kernels.h"
 #include "trainer/ops/fp32_block.h"
@@ -15,22 +16,27 @@
 namespace headroom::trainer {
 namespace {
 
-using Moments = Adafactor::Moments;
+// Of the squares, by rows and by columns. Of a vector, which has no rows, one for each number.
+struct Moments {
+  at::Tensor rows;  // Undefined for a vector.
+  at::Tensor columns;
+};
 
 // One parameter in one step, as a matrix; a vector is one row. All sums are taken in fp64, each by
 // one thread, so that the number of threads changes no bit.
 class Update {
  public:
-  Update(const Parameter& parameter, const Moments& moments, double gradient_factor)
-      : columns_(parameter.value.size(-1)),
-        rows_(parameter.value.numel() / columns_),
+  Update(const at::Tensor& value, const at::Tensor& gradient, Moments moments,
+         double gradient_factor)
+      : columns_(value.size(-1)),
+        rows_(value.numel() / columns_),
         block_rows_(std::min(rows_, ops::rows_per_block(columns_))),
-        gradient_(parameter.grad, block_rows_ * columns_),
-        value_(parameter.value, block_rows_ * columns_),
-        moments_(moments),
+        gradient_(gradient, block_rows_ * columns_),
+        value_(value, block_rows_ * columns_),
+        moments_(std::move(moments)),
         factor_(gradient_factor),
-        sums_(at::zeros({rows_ + columns_}, parameter.value.options().dtype(at::kDouble))),
-        weights_(at::empty({columns_}, parameter.value.options().dtype(at::kFloat))) {
+        sums_(at::zeros({rows_ + columns_}, value.options().dtype(at::kDouble))),
+        weights_(at::empty({columns_}, value.options().dtype(at::kFloat))) {
     if (gradient_.most() == numbers()) block_rows_ = rows_;
   }
 
@@ -156,7 +162,7 @@ class Update {
   std::int64_t block_rows_;
   ops::Fp32Block gradient_;
   ops::Fp32Block value_;
-  const Moments& moments_;
+  Moments moments_;
   double factor_;
   at::Tensor sums_;     // Of each row, then of each column.
   at::Tensor weights_;  // Of each column.
@@ -175,23 +181,17 @@ double Adafactor::learning_rate(double factor) const {
   return rate_of_step(steps() + 1, factor);
 }
 
-std::vector<Optimizer::State> Adafactor::states_of(std::size_t parameter) const {
-  const Moments& moments = moments_[parameter];
-  if (!moments.rows.defined()) return {{"variance", moments.columns}};
-  return {{"row_variance", moments.rows}, {"column_variance", moments.columns}};
-}
-
-void Adafactor::add_state(const Parameter& parameter) {
-  const at::Tensor& value = parameter.value;
+std::vector<Optimizer::StateShape> Adafactor::shape_states(const at::Tensor& value) const {
   require(value.dim() == 1 || value.dim() == 2, "parameters are vectors and matrices");
-  const auto options = value.options().dtype(at::kFloat);
-  Moments& moments = moments_.emplace_back();
-  if (value.dim() == 2) moments.rows = at::zeros({value.size(0)}, options);
-  moments.columns = at::zeros({value.size(-1)}, options);
+  if (value.dim() == 1) return {{"variance", {value.size(0)}, at::kFloat}};
+  return {{"row_variance", {value.size(0)}, at::kFloat},
+          {"column_variance", {value.size(1)}, at::kFloat}};
 }
 
-void Adafactor::update(std::size_t index, Parameter& parameter, const Factors& factors) {
-  Update update(parameter, moments_[index], factors.gradient);
+void Adafactor::update(const Part& part, const Factors& factors) {
+  Moments moments{.rows = {}, .columns = part.states.back()};
+  if (part.states.size() > 1) moments.rows = part.states.front();
+  Update update(part.value, part.grad, std::move(moments), factors.gradient);
   double rate = rate_of_step(steps(), factors.rate);
   if (settings_.scale_parameter) rate *= std::max(settings_.scale_epsilon, update.value_rms());
   const double kept = 1 - std::pow(static_cast<double>(steps()), settings_.decay_rate);

@@ -16,24 +16,19 @@ namespace headroom::trainer {
 
 class Adafactor final : public Optimizer {
  public:
-  Adafactor(std::deque<Parameter>& parameters, const AdafactorSettings& settings)
-      : Optimizer(parameters), settings_(settings) {}
+  Adafactor(std::deque<Parameter>& parameters, const AdafactorSettings& settings,
+            HostDomain* host = nullptr)
+      : Optimizer(parameters, host), settings_(settings) {}
 
   double learning_rate(double factor) const override;
-  std::vector<State> states_of(std::size_t parameter) const override;
-
-  struct Moments {
-    at::Tensor rows;     // Undefined for a vector.
-    at::Tensor columns;  // For a vector, one for each number.
-  };
 
  private:
-  void add_state(const Parameter& parameter) override;
-  void update(std::size_t index, Parameter& parameter, const Factors& factors) override;
+  std::vector<StateShape> shape_states(const at::Tensor& value) const override;
+  bool is_by_number() const override { return false; }
+  void update(const Part& part, const Factors& factors) override;
   double rate_of_step(std::uint64_t step, double factor) const;
 
   AdafactorSettings settings_;
-  std::vector<Moments> moments_;
 };
 
 }  // namespace headroom::trainer

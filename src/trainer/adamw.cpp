@@ -33,25 +33,22 @@ void update_numbers(const Numbers& numbers, const kernels::AdamWRates& rates) {
 
 }  // namespace
 
-std::vector<Optimizer::State> AdamW::states_of(std::size_t parameter) const {
-  const Moments& moments = moments_[parameter];
-  return {{"mean", moments.mean}, {"variance", moments.variance}};
+// The running means of the gradient and of its square.
+std::vector<Optimizer::StateShape> AdamW::shape_states(const at::Tensor& value) const {
+  const std::vector<std::int64_t> sizes = value.sizes().vec();
+  return {{"mean", sizes, value.scalar_type()}, {"variance", sizes, value.scalar_type()}};
 }
 
-void AdamW::add_state(const Parameter& parameter) {
-  moments_.push_back({at::zeros_like(parameter.value), at::zeros_like(parameter.value)});
-}
-
-void AdamW::update(std::size_t index, Parameter& parameter, const Factors& factors) {
+void AdamW::update(const Part& part, const Factors& factors) {
   const auto t = static_cast<double>(steps());
   const double taken = learning_rate(factors.rate);
   const double rate = taken / (1 - std::pow(settings_.beta1, t));
   const double root = std::sqrt(1 - std::pow(settings_.beta2, t));
 
-  const at::Tensor value = parameter.value.view({-1});
-  const at::Tensor grad = parameter.grad.view({-1});
-  const at::Tensor mean = moments_[index].mean.view({-1});
-  const at::Tensor variance = moments_[index].variance.view({-1});
+  const at::Tensor value = part.value.view({-1});
+  const at::Tensor grad = part.grad.view({-1});
+  const at::Tensor mean = part.states[0].view({-1});
+  const at::Tensor variance = part.states[1].view({-1});
   if (ops::has_kernels(value) && ops::has_kernels(grad)) {
     const kernels::AdamWRates rates{.gradient = static_cast<float>(factors.gradient),
                                     .mean_part = static_cast<float>(1 - settings_.beta1),
@@ -70,26 +67,26 @@ void AdamW::update(std::size_t index, Parameter& parameter, const Factors& facto
 
   // Everything is computed in the two fp32 blocks, so that bf16 states are rounded once per step.
   ops::for_row_blocks(value.numel(), block, [&](std::int64_t start, std::int64_t count) {
-    const auto part = [&](const at::Tensor& whole) { return whole.narrow(0, start, count); };
+    const auto block_of = [&](const at::Tensor& whole) { return whole.narrow(0, start, count); };
     const at::Tensor a = first.narrow(0, 0, count);
     const at::Tensor b = second.narrow(0, 0, count);
-    a.copy_(part(grad));
+    a.copy_(block_of(grad));
     if (factors.gradient != 1) a.mul_(factors.gradient);
-    b.copy_(part(mean));
+    b.copy_(block_of(mean));
     b.lerp_(a, 1 - settings_.beta1);
-    part(mean).copy_(b);
+    block_of(mean).copy_(b);
 
     a.mul_(a);
-    b.copy_(part(variance));
+    b.copy_(block_of(variance));
     b.lerp_(a, 1 - settings_.beta2);
-    part(variance).copy_(b);
+    block_of(variance).copy_(b);
 
     b.sqrt_().div_(root).add_(settings_.epsilon);
-    a.copy_(part(mean));
+    a.copy_(block_of(mean));
     a.div_(b);
-    b.copy_(part(value));
+    b.copy_(block_of(value));
     b.mul_(1 - taken * settings_.weight_decay).add_(a, -rate);
-    part(value).copy_(b);
+    block_of(value).copy_(b);
   });
 }
 

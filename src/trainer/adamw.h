@@ -13,23 +13,17 @@ namespace headroom::trainer {
 
 class AdamW final : public Optimizer {
  public:
-  struct Moments {
-    at::Tensor mean;      // Running mean of the gradient.
-    at::Tensor variance;  // Running mean of its square.
-  };
-
-  AdamW(std::deque<Parameter>& parameters, const AdamWSettings& settings)
-      : Optimizer(parameters), settings_(settings) {}
+  AdamW(std::deque<Parameter>& parameters, const AdamWSettings& settings,
+        HostDomain* host = nullptr)
+      : Optimizer(parameters, host), settings_(settings) {}
 
   double learning_rate(double factor) const override { return settings_.learning_rate * factor; }
-  std::vector<State> states_of(std::size_t parameter) const override;
 
  private:
-  void add_state(const Parameter& parameter) override;
-  void update(std::size_t index, Parameter& parameter, const Factors& factors) override;
+  std::vector<StateShape> shape_states(const at::Tensor& value) const override;
+  void update(const Part& part, const Factors& factors) override;
 
   AdamWSettings settings_;
-  std::vector<Moments> moments_;
 };
 
 }  // namespace headroom::trainer

@@ -81,20 +81,38 @@ Result<Bytes> capacity_of(const TrainRequest& request) {
   return Bytes{round_down(own, allocator::page_bytes)};  // As the allocator does.
 }
 
-Result<std::unique_ptr<DeviceMemory>> make_memory(const TrainRequest& request, Bytes capacity,
+// Of what the job offloads, if anything.
+Result<std::optional<Bytes>> host_capacity_of(const TrainRequest& request) {
+  const Offload& offload = request.settings.offload;
+  if (!offload.any()) return std::optional<Bytes>();
+  HEADROOM_TRY(const Bytes asked, offload.capacity
+                                      ? Result<Bytes>(*offload.capacity)
+                                      : free_host_memory(request.place.on_this_machine));
+  return std::optional(Bytes{round_down(asked.value, allocator::page_bytes)});
+}
+
+// Of the device, and of what is offloaded.
+struct Capacities {
+  Bytes device;
+  std::optional<Bytes> host;
+};
+
+Result<std::unique_ptr<DeviceMemory>> make_memory(const TrainRequest& request,
+                                                  const Capacities& capacities,
                                                   Observer& observer) {
   const auto gpu = request.settings.model.gpu();
   const auto refusal = gpu ? std::nullopt : allocator::find_host_refusal();
   if (refusal) observer.on_note("without virtual memory: " + *refusal);
   const std::uint32_t rank = request.place.rank;
   HEADROOM_TRY(auto memory,
-               DeviceMemory::create({.capacity = capacity,
+               DeviceMemory::create({.capacity = capacities.device,
                                      .source = request.memory,
                                      .trace_path = rank == 0 ? request.trace_path : "",
                                      .recording_path = recording_path(request.output, rank),
                                      .batch = request.settings.batch.micro,
                                      .virtual_memory = !refusal,
-                                     .gpu = gpu}));
+                                     .gpu = gpu,
+                                     .host_capacity = capacities.host}));
   if (!gpu && !kernels::kernels().fused)
     observer.on_note(
         "this processor does not say that it has AVX2 and fused multiply-add: training "
@@ -109,8 +127,10 @@ Result<std::unique_ptr<DeviceMemory>> make_memory(const TrainRequest& request, B
 Result<Begun> begin(const TrainRequest& request, Observer& observer) {
   const Settings& settings = request.settings;
   Begun begun;
-  HEADROOM_TRY(const Bytes capacity, capacity_of(request));
-  HEADROOM_CHECK(check_capacity(settings, capacity));
+  Capacities capacities;
+  HEADROOM_TRY(capacities.device, capacity_of(request));
+  HEADROOM_TRY(capacities.host, host_capacity_of(request));
+  HEADROOM_CHECK(check_capacity(settings, capacities.device, capacities.host));
   // One that comes back joins the others last: they wait for it from then on.
   const bool comes_back = request.place.comes_back;
   if (!comes_back) {
@@ -133,7 +153,7 @@ Result<Begun> begin(const TrainRequest& request, Observer& observer) {
     HEADROOM_CHECK(check_room(request.output, size));
   }
   HEADROOM_CHECK(agree(begun.ranks, begun.identity));
-  HEADROOM_TRY(begun.memory, make_memory(request, capacity, observer));
+  HEADROOM_TRY(begun.memory, make_memory(request, capacities, observer));
   if (comes_back) {
     HEADROOM_TRY(begun.ranks, join_others(request, observer));
   }

@@ -70,6 +70,9 @@ Result<std::unique_ptr<DeviceMemory>> DeviceMemory::create(const Options& option
   HEADROOM_TRY(auto planner, allocator::BackgroundThread::start());
   std::unique_ptr<DeviceMemory> memory(
       new DeviceMemory(std::move(backend), std::move(planner), options));
+  if (options.host_capacity) {
+    HEADROOM_TRY(memory->host_, HostDomain::create(*options.host_capacity, options.virtual_memory));
+  }
   HEADROOM_CHECK(memory->put_under_libtorch());
   if (!options.trace_path.empty() && !memory->trace_) {
     return machine::os_error(errno, "writing " + options.trace_path);
@@ -129,8 +132,10 @@ allocator::OutOfMemory DeviceMemory::explain(const allocator::Request& request) 
 
 std::optional<MeasuredMemory> DeviceMemory::measured() const {
   if (!torch_) return std::nullopt;
-  return MeasuredMemory{torch_->usage(), torch_->peak_by_component(), allocator_.capacity_bytes(),
-                        allocator_.miss_counts(), allocator_.plan_counts()};
+  MeasuredMemory measured{torch_->usage(), torch_->peak_by_component(), allocator_.capacity_bytes(),
+                          allocator_.miss_counts(), allocator_.plan_counts()};
+  if (host_) measured.host = {host_->usage(), host_->capacity().value};
+  return measured;
 }
 
 void DeviceMemory::end_step(std::uint64_t batch) {
@@ -149,6 +154,8 @@ void DeviceMemory::end_step(std::uint64_t batch) {
 Status DeviceMemory::run(const std::function<Status()>& work) {
   try {
     return work();
+  } catch (const OutOfHostMemory& problem) {
+    return problem.error();
   } catch (const std::exception& problem) {
     if (torch_) failure_ = torch_->take_refused();
     if (failure_) return to_error(*failure_);

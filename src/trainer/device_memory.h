@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The memory a job trains in: headroom's allocator over host pages or over a GPU's memory, with the
-// job's hard capacity, under libtorch; what it records of that; and why it did not suffice.
+// job's hard capacity, under libtorch; what it records of that; and why it did not suffice. Beside
+// it, where the job offloads anything, the host memory for that (host_domain.h).
 #pragma once
 
 #include <fstream>
@@ -17,6 +18,7 @@
 #include "allocator/replay/trace_recorder.h"
 #include "base/bytes.h"
 #include "base/result.h"
+#include "trainer/host_domain.h"
 #include "trainer/metrics.h"
 #include "trainer/torch_memory.h"
 
@@ -36,6 +38,7 @@ class DeviceMemory {
     std::uint64_t batch = 0;          // Samples in a micro-batch; 0: not known.
     bool virtual_memory = true;       // Host memory may be remapped.
     std::optional<int> gpu = {};      // The GPU's number in place of host memory; not remapped.
+    std::optional<Bytes> host_capacity = {};  // Of what is offloaded; none: nothing is.
   };
 
   // Requires: outlives every tensor made meanwhile. Of a GPU there is one in a process, before
@@ -43,11 +46,14 @@ class DeviceMemory {
   static Result<std::unique_ptr<DeviceMemory>> create(const Options& options);
 
   Bytes capacity() const { return {allocator_.capacity_bytes()}; }
+  // Where to offload; null where nothing is.
+  HostDomain* host() { return host_.get(); }
   // What was measured so far; nothing of libtorch's own memory.
   std::optional<MeasuredMemory> measured() const;
 
   // Runs work that uses libtorch and turns what it throws into an Error: out_of_memory with what
-  // was live where the capacity did not suffice (kept in failure()), unsupported for the rest.
+  // was live where the capacity did not suffice (kept in failure()), or with what was taken of host
+  // memory where that did not, and unsupported for the rest.
   Status run(const std::function<Status()>& work);
   const std::optional<allocator::OutOfMemory>& failure() const { return failure_; }
   // What ran out of memory is done again in another way: failure() is nothing any more.
@@ -78,6 +84,7 @@ class DeviceMemory {
   allocator::HeadroomAllocator allocator_;
   allocator::BatchObserver batches_;
   std::optional<allocator::TraceRecorder> recorder_;
+  std::unique_ptr<HostDomain> host_;
   std::unique_ptr<TorchMemory> torch_;
   std::optional<allocator::OutOfMemory> failure_;
 };

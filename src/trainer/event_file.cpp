@@ -66,6 +66,9 @@ Status EventFile::add(const StepMetrics& metrics) {
                      {"train/learning_rate", metrics.learning_rate},
                      {"train/gradient_norm", metrics.gradient_norm},
                      {"speed/tokens_per_s", metrics.tokens_per_s()}};
+  if (metrics.host_live_peak_bytes)
+    scalars.emplace_back("memory/host_live_peak_bytes",
+                         static_cast<double>(*metrics.host_live_peak_bytes));
   if (metrics.live_peak_bytes)
     scalars.emplace_back("memory/live_peak_bytes", static_cast<double>(*metrics.live_peak_bytes));
   if (metrics.reserved_peak_bytes)

@@ -30,6 +30,7 @@
 #include "trainer/calibration/calibrate.h"
 #include "trainer/check_files.h"
 #include "trainer/checkpoint.h"
+#include "trainer/compare_peaks.h"
 #include "trainer/gpu_settings.h"
 #include "trainer/oom_score.h"
 #include "trainer/ranks/ranks.h"
@@ -89,8 +90,7 @@ class ConsoleObserver final : public Observer {
                         static_cast<double>(m.step - first_step_ + 1);
     const std::string line = fmt::format(
         "  step {:>{}}/{}  epoch {}  loss {:.4f}  {:>6.0f} tokens/s  peak {}  {}", m.step,
-        std::to_string(m.steps).size(), m.steps, m.epoch, m.loss, m.tokens_per_s(),
-        m.live_peak_bytes ? to_string(Bytes{*m.live_peak_bytes}) : "not counted",
+        std::to_string(m.steps).size(), m.steps, m.epoch, m.loss, m.tokens_per_s(), peak_of(m),
         last ? fmt::format("{:.0f} s", m.elapsed_s) : fmt::format("about {:.0f} s left", left));
     if (!terminal_) {
       printer_.say(line + "\n");
@@ -213,28 +213,6 @@ Result<TrainRequest> make_request(const Arguments& arguments) {
   return request;
 }
 
-// Of the whole report, or of one rank's part of it.
-std::string compare_peaks(const Json& ran, const Json& planned) {
-  const auto measured = ran["allocated_bytes"].get<std::uint64_t>();
-  const auto predicted = planned["allocated_bytes"].get<std::uint64_t>();
-  const double off = 100.0 * (static_cast<double>(predicted) / static_cast<double>(measured) - 1.0);
-  return fmt::format("peak {}, predicted {} ({:+.1f} %)", to_string(Bytes{measured}),
-                     to_string(Bytes{predicted}), off);
-}
-
-std::string compare(const Json& report) {
-  if (report["measured"].is_null()) return "memory was libtorch's own: not counted, not limited";
-  const Json& predicted = report["predicted"];
-  if (!predicted.contains("stages")) return compare_peaks(report["measured"], predicted);
-  std::vector<std::string> ranks;
-  for (const Json& rank : report["ranks"]) {
-    const auto number = rank["rank"].get<std::size_t>();
-    ranks.push_back(
-        fmt::format("rank {}: {}", number, compare_peaks(rank, predicted["stages"].at(number))));
-  }
-  return join(ranks, "; ");
-}
-
 // The end of a rank that does not write: it speaks only of what went wrong here and nowhere else.
 // Where another one says it, it waits to be told to: who started them takes the first end for the
 // job's.
@@ -273,7 +251,7 @@ int run_job(const Arguments& arguments, machine::Printer& printer) {
   }
   if (!outcome->status) return fail(printer, outcome->status.error(), exit_failed);
   if (!outcome->records) return exit_failed;
-  observer.on_note(compare(outcome->report));
+  observer.on_note(compare_peaks(outcome->report));
   const Json& evaluation = outcome->report["evaluation"];
   if (!evaluation.is_null())
     observer.on_note(fmt::format("the best model, after step {}, is in {}/best",

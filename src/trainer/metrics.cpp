@@ -79,38 +79,49 @@ Json to_json(const RunTotals::Evaluated& evaluation) {
           {"best_step", evaluation.best_step}};
 }
 
+Json to_json(const MeasuredMemory::Host& host) {
+  return {{"allocated_bytes", host.usage.live_peak_bytes},
+          {"reserved_bytes", host.usage.reserved_peak_bytes},
+          {"capacity_bytes", host.capacity_bytes},
+          {"components", report::to_json(host.usage.live_at_peak)}};
+}
+
 Json to_json(const MeasuredMemory& memory) {
-  return {{"allocated_bytes", memory.usage.live_peak_bytes},
-          {"reserved_bytes", memory.usage.reserved_peak_bytes},
-          {"device_bytes", memory.usage.reserved_peak_bytes},
-          {"capacity_bytes", memory.capacity_bytes},
-          {"components", report::to_json(memory.usage.live_at_peak)},
-          {"component_peaks", report::to_json(memory.peak_by_component)},
-          {"allocator",
-           {{"device_calls", memory.usage.device_calls},
-            {"growths", memory.misses.growths},
-            {"repairs", memory.misses.repairs},
-            {"flushes", memory.misses.flushes},
-            {"iterations", memory.plans.iterations},
-            {"plans", memory.plans.plans},
-            {"planned", memory.plans.planned},
-            {"broken_plans", memory.plans.broken}}}};
+  Json json = {{"allocated_bytes", memory.usage.live_peak_bytes},
+               {"reserved_bytes", memory.usage.reserved_peak_bytes},
+               {"device_bytes", memory.usage.reserved_peak_bytes},
+               {"capacity_bytes", memory.capacity_bytes},
+               {"components", report::to_json(memory.usage.live_at_peak)},
+               {"component_peaks", report::to_json(memory.peak_by_component)},
+               {"allocator",
+                {{"device_calls", memory.usage.device_calls},
+                 {"growths", memory.misses.growths},
+                 {"repairs", memory.misses.repairs},
+                 {"flushes", memory.misses.flushes},
+                 {"iterations", memory.plans.iterations},
+                 {"plans", memory.plans.plans},
+                 {"planned", memory.plans.planned},
+                 {"broken_plans", memory.plans.broken}}}};
+  if (memory.host) json["host"] = to_json(*memory.host);
+  return json;
 }
 
 }  // namespace
 
 Json to_json(const StepMetrics& metrics) {
-  return {{"step", metrics.step},
-          {"epoch", metrics.epoch},
-          {"loss", metrics.loss},
-          {"learning_rate", metrics.learning_rate},
-          {"gradient_norm", metrics.gradient_norm},
-          {"tokens", metrics.tokens},
-          {"tokens_per_s", metrics.tokens_per_s()},
-          {"step_s", metrics.step_s},
-          {"elapsed_s", metrics.elapsed_s},
-          {"live_peak_bytes", optional_number(metrics.live_peak_bytes)},
-          {"reserved_peak_bytes", optional_number(metrics.reserved_peak_bytes)}};
+  Json json = {{"step", metrics.step},
+               {"epoch", metrics.epoch},
+               {"loss", metrics.loss},
+               {"learning_rate", metrics.learning_rate},
+               {"gradient_norm", metrics.gradient_norm},
+               {"tokens", metrics.tokens},
+               {"tokens_per_s", metrics.tokens_per_s()},
+               {"step_s", metrics.step_s},
+               {"elapsed_s", metrics.elapsed_s},
+               {"live_peak_bytes", optional_number(metrics.live_peak_bytes)},
+               {"reserved_peak_bytes", optional_number(metrics.reserved_peak_bytes)}};
+  if (metrics.host_live_peak_bytes) json["host_live_peak_bytes"] = *metrics.host_live_peak_bytes;
+  return json;
 }
 
 Json to_json(const EvaluationMetrics& metrics) {
@@ -161,6 +172,12 @@ Status MetricsFile::add_line(const Json& json) {
   return Done{};
 }
 
+void add_peaks(const MeasuredMemory& memory, StepMetrics& line) {
+  line.live_peak_bytes = memory.usage.live_peak_bytes;
+  line.reserved_peak_bytes = memory.usage.reserved_peak_bytes;
+  if (memory.host) line.host_live_peak_bytes = memory.host->usage.live_peak_bytes;
+}
+
 Json make_report(const RunTotals& totals, const std::optional<MeasuredMemory>& memory,
                  const Json& predicted, const Json& settings) {
   Json events = Json::array();
@@ -182,10 +199,13 @@ Json make_report(const RunTotals& totals, const std::optional<MeasuredMemory>& m
                  {"timed", to_json(totals.pace)},
                  {"oom_events", events},
                  {"settings", settings}};
-  for (const RunTotals::RankPeak& one : totals.ranks)
-    report["ranks"].push_back({{"rank", one.rank},
-                               {"allocated_bytes", one.allocated_bytes},
-                               {"reserved_bytes", one.reserved_bytes}});
+  for (const RunTotals::RankPeak& one : totals.ranks) {
+    Json rank = {{"rank", one.rank},
+                 {"allocated_bytes", one.allocated_bytes},
+                 {"reserved_bytes", one.reserved_bytes}};
+    if (one.host_bytes > 0) rank["host"] = {{"allocated_bytes", one.host_bytes}};
+    report["ranks"].push_back(std::move(rank));
+  }
   Json missing = Json::object();
   for (std::size_t i = 0; i < totals.out_of_memory.size(); ++i)
     report::add_missing(totals.out_of_memory[i].problem, fmt::format("/oom_events/{}", i), missing);

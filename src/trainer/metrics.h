@@ -30,6 +30,7 @@ struct StepMetrics {
   // Nothing where libtorch's own memory is used, which nobody counts.
   std::optional<std::uint64_t> live_peak_bytes = {};
   std::optional<std::uint64_t> reserved_peak_bytes = {};
+  std::optional<std::uint64_t> host_live_peak_bytes = {};  // Nothing where nothing is offloaded.
 
   double tokens_per_s() const { return step_s > 0 ? static_cast<double>(tokens) / step_s : 0; }
 };
@@ -103,6 +104,7 @@ struct RunTotals {
   struct RankPeak {
     std::uint32_t rank = 0;
     std::uint64_t allocated_bytes = 0, reserved_bytes = 0;
+    std::uint64_t host_bytes = 0;  // Of what is offloaded.
   };
   std::vector<RankPeak> ranks = {};
   Pace pace = {};
@@ -114,7 +116,16 @@ struct MeasuredMemory {
   std::uint64_t capacity_bytes = 0;
   allocator::MissCounts misses;
   allocator::PlanCounts plans;
+  // Of the host memory for what is offloaded, where anything is.
+  struct Host {
+    allocator::Usage usage;
+    std::uint64_t capacity_bytes = 0;
+  };
+  std::optional<Host> host = {};
 };
+
+// The peaks so far, to a line of metrics.
+void add_peaks(const MeasuredMemory& memory, StepMetrics& line);
 
 // `memory`: nothing where nobody counted. `predicted`: the plan's answer, or null. `settings`: what
 // was run.

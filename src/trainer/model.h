@@ -24,6 +24,8 @@
 
 namespace headroom::trainer {
 
+class HostDomain;
+
 struct LoraOptions {
   std::int64_t rank = 8;
   double alpha = 16;
@@ -44,7 +46,8 @@ struct ModelOptions {
   // How the matrices of layers are kept, where they are quantised: nf4, nf4_dq or int8. Embedding,
   // head, norms and biases never are. Requires: lora.
   std::optional<estimate::WeightFormat> quantised = {};
-  at::Device device = at::kCPU;  // Where it is and computes.
+  at::Device device = at::kCPU;            // Where it is and computes.
+  HostDomain* activations_host = nullptr;  // Where what layers keep waits; null: on the device.
 
   // Its number, where that is a GPU.
   std::optional<int> gpu() const {

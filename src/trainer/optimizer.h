@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What moves the parameters along their gradients: AdamW, SGD or Adafactor. Each is in a file of
 // its own, with what it keeps of every parameter and what it needs beside that.
+//
+// Offloaded, the states lie in host memory. A parameter's are copied to the device, the parameter
+// is updated, and they are copied back: where every number is updated by itself, as many as a block
+// has room for (ops/row_blocks.h), so that beside the temporaries of an update a step needs one
+// such block (workspace) for each state. The numbers are the same, to the bit.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -13,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "trainer/host_domain.h"
 #include "trainer/parameter.h"
 
 namespace headroom::trainer {
@@ -77,26 +83,47 @@ class Optimizer {
   // For checkpoints. States belong to the parameters in their order; allocate_states() gives them
   // memory (tag optimizer) where the first step has not yet.
   void allocate_states();
-  virtual std::vector<State> states_of(std::size_t parameter) const = 0;
+  const std::vector<State>& states_of(std::size_t parameter) const { return states_[parameter]; }
   std::uint64_t steps() const { return steps_; }
   void set_steps(std::uint64_t steps) { steps_ = steps; }
 
  protected:
-  explicit Optimizer(std::deque<Parameter>& parameters) : parameters_(parameters) {}
+  // A state as it is before the first step: zeros.
+  struct StateShape {
+    const char* name;
+    std::vector<std::int64_t> sizes;
+    at::ScalarType type;
+  };
+  // What one update works on: a parameter as it is, or some of its numbers in a row. The states are
+  // on the device, in the order of shape_states().
+  struct Part {
+    at::Tensor value;
+    at::Tensor grad;
+    std::vector<at::Tensor> states;
+  };
 
-  // Adds the state of the parameter whose turn it is, all zeros.
-  virtual void add_state(const Parameter& parameter) = 0;
-  // One step of one parameter; steps() counts it already.
-  virtual void update(std::size_t index, Parameter& parameter, const Factors& factors) = 0;
+  Optimizer(std::deque<Parameter>& parameters, HostDomain* host)
+      : parameters_(parameters), host_(host) {}
+
+  virtual std::vector<StateShape> shape_states(const at::Tensor& value) const = 0;
+  // Whether each number is updated by itself, with its own number of each state.
+  virtual bool is_by_number() const { return true; }
+  // One step of one part; steps() counts it already.
+  virtual void update(const Part& part, const Factors& factors) = 0;
 
  private:
+  void update_offloaded(const Parameter& parameter, const std::vector<State>& states,
+                        const Factors& factors);
+
   std::deque<Parameter>& parameters_;
-  std::size_t allocated_ = 0;
+  HostDomain* host_;
+  std::vector<std::vector<State>> states_;  // As far as they have memory.
   std::uint64_t steps_ = 0;
 };
 
-// `parameters` outlives the optimizer.
+// Where states are to be offloaded, `host` is where to. Both outlive the optimizer.
 std::unique_ptr<Optimizer> make_optimizer(std::deque<Parameter>& parameters,
-                                          const OptimizerSettings& settings);
+                                          const OptimizerSettings& settings,
+                                          HostDomain* host = nullptr);
 
 }  // namespace headroom::trainer

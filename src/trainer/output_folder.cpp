@@ -107,7 +107,8 @@ OutputSize output_size(const Settings& own, const RunLength& length) {
   OutputSize size;
   size.result = in_blocks(trained + headers) +
                 in_blocks(settings.original_config.dump(2).size() + small_file_bytes);
-  size.checkpoint = in_blocks(trained + fixed.optimizer + 3 * headers + small_file_bytes);
+  size.checkpoint =
+      in_blocks(trained + fixed.optimizer + fixed.offloaded + 3 * headers + small_file_bytes);
   size.recording = length.recorded ? in_blocks(recording_bytes()) : 0;
   size.best = length.evaluations > 0 ? size.result : 0;
   const std::uint64_t lines = length.steps + length.evaluations;

@@ -211,7 +211,7 @@ TEST(Prediction, wide_model_and_long_sequence) {
 }
 
 // What a step of theirs needs shows where little else is live: short samples of a wide model.
-void expect_optimizers(const estimate::ModelConfig& config) {
+void expect_optimizers(const estimate::ModelConfig& config, bool offload = false) {
   for (const auto& [kind, momentum] : {std::pair{OptimizerKind::adamw, 0.0},
                                        {OptimizerKind::sgd, 0.0},
                                        {OptimizerKind::sgd, 0.9},
@@ -226,6 +226,7 @@ void expect_optimizers(const estimate::ModelConfig& config) {
         job.method.kind = method;
         job.optimizer.kind = kind;
         job.optimizer.momentum = momentum;
+        job.optimizer.offload = offload;
         expect_agreement(job, config,
                          fmt::format("{} {} {} {} {}", config.family, to_string(kind), momentum,
                                      to_string(dtype), to_string(method)));
@@ -238,10 +239,44 @@ TEST(Prediction, optimizers) {
   estimate::ModelConfig config = small_config(false, true);
   config.vocabulary = 5000;
   expect_optimizers(config);
+  expect_optimizers(config, true);
   config.family = "gpt2";
   config.kv_heads = config.heads;
   config.position_rows = 32;
   expect_optimizers(config);
+}
+
+TEST(Prediction, what_is_offloaded_and_what_stays) {
+  estimate::ModelConfig gpt2 = small_config(true, true);
+  gpt2.family = "gpt2";
+  gpt2.o_bias = gpt2.mlp_bias = true;
+  gpt2.kv_heads = gpt2.heads;
+  gpt2.position_rows = 320;
+  estimate::ModelConfig normalised = small_config(false, true);
+  normalised.qk_norm = true;
+  for (const auto& config : {small_config(true, false), normalised, gpt2, gemma2_config()}) {
+    for (const auto kind : {MethodKind::full, MethodKind::lora}) {
+      for (const auto attention : {Attention::efficient, Attention::math}) {
+        for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+          for (const auto dtype : {DType::fp32, DType::bf16}) {
+            Job job = base_job();
+            job.compute.dtype = dtype;
+            job.compute.attention = attention;
+            job.compute.checkpointing = checkpointing;
+            job.compute.activation_offloading = true;
+            job.optimizer.offload = dtype == DType::fp32;
+            job.method.kind = kind;
+            job.method.dropout = kind == MethodKind::lora ? 0.1 : 0;
+            job.batch.accumulate = 2;
+            expect_agreement(
+                job, config,
+                fmt::format("offloaded {} {} {} {} {}", config.family, to_string(kind),
+                            to_string(attention), to_string(checkpointing), to_string(dtype)));
+          }
+        }
+      }
+    }
+  }
 }
 
 TEST(Prediction, stages_of_a_split_model) {

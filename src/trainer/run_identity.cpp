@@ -85,10 +85,10 @@ void add_method(const std::optional<LoraOptions>& lora, RunIdentity& identity) {
 
 void add_options(const ModelOptions& options, RunIdentity& identity) {
   // The way to the same numbers, but for their rounding: attention, checkpointing, loss, how
-  // the model is split, and where it is computed. These are what a job that ran out of memory
-  // changes before it goes on.
-  const auto& [dtype, lora, attention, checkpointing, loss, longest, part, quantised, device] =
-      options;
+  // the model is split, and where it is computed and kept. These are what a job that ran out of
+  // memory changes before it goes on.
+  const auto& [dtype, lora, attention, checkpointing, loss, longest, part, quantised, device,
+               activations_host] = options;
   add_method(lora, identity);
   if (quantised) identity["method.base"] = to_string(*quantised);
   identity["compute.dtype"] = name_of(dtype);
@@ -181,10 +181,11 @@ std::string shown(const std::string& value) {
 
 RunIdentity identify(const Settings& settings, const data::Split& samples) {
   // The rest of config.json changes nothing; where the model lies is no matter, and of what its
-  // weights are add_base() tells; the length of the run, its memory and how often it is evaluated
-  // may change.
-  const auto& [config, original_config, model_folder, model, optimizer, schedule, max_grad_norm,
-               batch, data, evaluation, evaluate_every, epochs, seed, capacity] = settings;
+  // weights are add_base() tells; the length of the run, its memory, where that is, and how often
+  // it is evaluated may change.
+  const auto& [config, original_config, model_folder, model, optimizer, offload, schedule,
+               max_grad_norm, batch, data, evaluation, evaluate_every, epochs, seed, capacity] =
+      settings;
   RunIdentity identity;
   add_model(config, identity);
   add_options(model, identity);

@@ -180,6 +180,9 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
                   .model_folder = data::find_model_folder(loaded),
                   .model = make_options(job),
                   .optimizer = make_optimizer_settings(job.optimizer),
+                  .offload = {.optimizer = job.optimizer.offload,
+                              .activations = job.compute.activation_offloading,
+                              .capacity = job.device.host_capacity},
                   .schedule = {.kind = job.optimizer.schedule,
                                .warmup_steps = job.optimizer.warmup_steps,
                                .warmup_ratio = job.optimizer.warmup_ratio},
@@ -223,6 +226,11 @@ Json to_json(const Settings& settings) {
     json["dropout"] = settings.model.lora->dropout;
   }
   add_to_json(settings.optimizer, json);
+  if (settings.offload.any()) {
+    json["optimizer_offload"] = settings.offload.optimizer;
+    json["activation_offloading"] = settings.offload.activations;
+    json["host_capacity_from"] = settings.offload.capacity ? "device.host_capacity" : "free RAM";
+  }
   if (settings.max_grad_norm) json["max_grad_norm"] = *settings.max_grad_norm;
   return json;
 }
@@ -238,29 +246,44 @@ void add_data(const Settings& settings, const data::SampleSet& samples, Json& re
 FixedBytes fixed_bytes(const Settings& settings) {
   const ParameterBytes parameters = parameter_bytes(settings.config, settings.model);
   const std::uint64_t trained = settings.model.lora ? parameters.adapters : parameters.weights;
-  return {parameters.weights, parameters.adapters, trained,
-          state_bytes(settings.optimizer, settings.config, settings.model)};
+  const std::uint64_t states = state_bytes(settings.optimizer, settings.config, settings.model);
+  const bool offloaded = settings.offload.optimizer;
+  return {.weights = parameters.weights,
+          .adapters = parameters.adapters,
+          .gradients = trained,
+          .optimizer = offloaded ? 0 : states,
+          .offloaded = offloaded ? states : 0};
 }
 
-Status check_capacity(const Settings& settings, Bytes capacity) {
+Status check_capacity(const Settings& settings, Bytes capacity, std::optional<Bytes> host) {
   const FixedBytes fixed = fixed_bytes(settings);
-  if (fixed.total() <= capacity.value) return Done{};
+  if (host && fixed.offloaded > host->value)
+    return Error{Errc::out_of_memory,
+                 fmt::format("the optimizer state alone needs {} of host memory, and {} may be "
+                             "taken there",
+                             to_string(Bytes{fixed.offloaded}), to_string(*host)),
+                 "set device.host_capacity above that, if the machine has it; or keep the state "
+                 "on the device: optimizer.offload = false"};
+  const Bytes needed{fixed.on_device()};
+  if (needed <= capacity) return Done{};
   const Bytes parameters{fixed.weights + fixed.adapters};
+  const std::string state =
+      fixed.optimizer == 0
+          ? fmt::format("and gradients ({})", to_string(Bytes{fixed.gradients}))
+          : fmt::format("gradients ({}) and optimizer state ({})",
+                        to_string(Bytes{fixed.gradients}), to_string(Bytes{fixed.optimizer}));
   const std::string first =
       parameters > capacity
           ? fmt::format("the model's parameters alone need {}, and the capacity is {}",
                         to_string(parameters), to_string(capacity))
-          : fmt::format(
-                "parameters ({}), gradients ({}) and optimizer state ({}) need {}, and the "
-                "capacity is {}",
-                to_string(parameters), to_string(Bytes{fixed.gradients}),
-                to_string(Bytes{fixed.optimizer}), to_string(Bytes{fixed.total()}),
-                to_string(capacity));
+          : fmt::format("parameters ({}){} {} need {}, and the capacity is {}",
+                        to_string(parameters), fixed.optimizer == 0 ? "" : ",", state,
+                        to_string(needed), to_string(capacity));
   const std::string smaller =
       settings.model.lora ? "" : ", or train adapters only: kind = \"lora\"";
   return Error{Errc::out_of_memory, first,
                fmt::format("set device.capacity above {} (headroom plan JOB says how far){}",
-                           to_string(Bytes{fixed.total()}), smaller)};
+                           to_string(needed), smaller)};
 }
 
 }  // namespace headroom::trainer

@@ -20,12 +20,22 @@
 
 namespace headroom::trainer {
 
+// What waits in host memory while the device does not need it.
+struct Offload {
+  bool optimizer = false;         // The optimizer's states.
+  bool activations = false;       // What layers keep for their backward passes.
+  std::optional<Bytes> capacity;  // None: what the machine has free.
+
+  bool any() const { return optimizer || activations; }
+};
+
 struct Settings {
   estimate::ModelConfig config;
   Json original_config;                     // As read, to be written back beside the weights.
   std::optional<std::string> model_folder;  // Where weights may lie; none: config alone.
   ModelOptions model;
   OptimizerSettings optimizer;
+  Offload offload;
   ScheduleSettings schedule;
   std::optional<double> max_grad_norm;  // Of a step's gradients together; none: not clipped.
   data::BatchShape batch;
@@ -47,17 +57,20 @@ Json to_json(const Settings& settings);
 void add_data(const Settings& settings, const data::SampleSet& samples, Json& report);
 
 // What any training with these settings holds throughout: parameters, their gradients and the
-// optimizer's state, before a single activation.
+// optimizer's state, on the device or offloaded, before a single activation.
 struct FixedBytes {
   std::uint64_t weights = 0;
   std::uint64_t adapters = 0;
   std::uint64_t gradients = 0;
   std::uint64_t optimizer = 0;
-  std::uint64_t total() const { return weights + adapters + gradients + optimizer; }
+  std::uint64_t offloaded = 0;
+
+  std::uint64_t on_device() const { return weights + adapters + gradients + optimizer; }
 };
 FixedBytes fixed_bytes(const Settings& settings);
 
-// Fails where the capacity does not even hold those, and says how much would.
-Status check_capacity(const Settings& settings, Bytes capacity);
+// Fails where a capacity does not even hold those, and says how much would. `host`: of what is
+// offloaded, if anything is.
+Status check_capacity(const Settings& settings, Bytes capacity, std::optional<Bytes> host);
 
 }  // namespace headroom::trainer

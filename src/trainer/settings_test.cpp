@@ -30,7 +30,6 @@ TEST(Settings, what_the_trainer_cannot_do_is_refused_by_key) {
   EXPECT_THAT(refusal({"method.base=\"bf16\""}).message, HasSubstr("method.base"));
   EXPECT_THAT(refusal({"compute.keep_outputs=true"}).message, HasSubstr("keep_outputs"));
   EXPECT_THAT(refusal({"optimizer.kind=\"adamw8bit\""}).message, HasSubstr("optimizer.kind"));
-  EXPECT_THAT(refusal({"optimizer.offload=true"}).message, HasSubstr("offload"));
   EXPECT_THAT(refusal({"data.path=[]"}).message, HasSubstr("data.path"));
 }
 

@@ -12,28 +12,23 @@
 
 namespace headroom::trainer {
 
-std::vector<Optimizer::State> Sgd::states_of(std::size_t parameter) const {
-  if (momenta_.empty()) return {};
-  return {{"momentum", momenta_[parameter]}};
-}
-
-void Sgd::add_state(const Parameter& parameter) {
-  if (settings_.momentum != 0) momenta_.push_back(at::zeros_like(parameter.value));
+std::vector<Optimizer::StateShape> Sgd::shape_states(const at::Tensor& value) const {
+  if (settings_.momentum == 0) return {};
+  return {{"momentum", value.sizes().vec(), value.scalar_type()}};
 }
 
 // By libtorch's operations, a block at a time: in fp32, rounded once.
-void Sgd::update_by_libtorch(std::size_t index, Parameter& parameter,
-                             const Factors& factors) const {
-  const at::Tensor values = parameter.value.view({-1});
-  const at::Tensor grads = parameter.grad.view({-1});
+void Sgd::update_by_libtorch(const Part& part, const Factors& factors) const {
+  const at::Tensor values = part.value.view({-1});
+  const at::Tensor grads = part.grad.view({-1});
   const double rate = learning_rate(factors.rate);
   ops::for_row_blocks(
       values.numel(), ops::block_elements, [&](std::int64_t first, std::int64_t count) {
         const at::Tensor value = ops::widen(values.narrow(0, first, count));
         at::Tensor grad = ops::widen(grads.narrow(0, first, count)) * factors.gradient;
         grad.add_(value, settings_.weight_decay);
-        if (!momenta_.empty()) {
-          const at::Tensor kept = momenta_[index].view({-1}).narrow(0, first, count);
+        if (!part.states.empty()) {
+          const at::Tensor kept = part.states[0].view({-1}).narrow(0, first, count);
           const at::Tensor momentum = ops::widen(kept).mul_(settings_.momentum).add_(grad);
           if (!momentum.is_alias_of(kept)) kept.copy_(momentum);
           grad = settings_.nesterov ? grad.add_(momentum, settings_.momentum) : momentum;
@@ -44,19 +39,19 @@ void Sgd::update_by_libtorch(std::size_t index, Parameter& parameter,
       });
 }
 
-void Sgd::update(std::size_t index, Parameter& parameter, const Factors& factors) {
-  if (ops::is_by_libtorch(parameter.value)) return update_by_libtorch(index, parameter, factors);
+void Sgd::update(const Part& part, const Factors& factors) {
+  if (ops::is_by_libtorch(part.value)) return update_by_libtorch(part, factors);
   const kernels::SgdRates rates{.gradient = static_cast<float>(factors.gradient),
                                 .decay = static_cast<float>(settings_.weight_decay),
                                 .momentum = static_cast<float>(settings_.momentum),
                                 .nesterov = settings_.nesterov,
                                 .rate = static_cast<float>(learning_rate(factors.rate))};
-  ops::Fp32Block value(parameter.value, ops::block_elements);
-  ops::Fp32Block grad(parameter.grad, ops::block_elements);
+  ops::Fp32Block value(part.value, ops::block_elements);
+  ops::Fp32Block grad(part.grad, ops::block_elements);
   std::optional<ops::Fp32Block> momentum;
-  if (!momenta_.empty()) momentum.emplace(momenta_[index], ops::block_elements);
+  if (!part.states.empty()) momentum.emplace(part.states[0], ops::block_elements);
 
-  const std::int64_t numbers = parameter.value.numel();
+  const std::int64_t numbers = part.value.numel();
   ops::for_row_blocks(numbers, value.most(), [&](std::int64_t first, std::int64_t count) {
     const kernels::SgdRow row{value.load(first, count), grad.load(first, count),
                               momentum ? momentum->load(first, count) : nullptr, count};

@@ -15,19 +15,17 @@ namespace headroom::trainer {
 
 class Sgd final : public Optimizer {
  public:
-  Sgd(std::deque<Parameter>& parameters, const SgdSettings& settings)
-      : Optimizer(parameters), settings_(settings) {}
+  Sgd(std::deque<Parameter>& parameters, const SgdSettings& settings, HostDomain* host = nullptr)
+      : Optimizer(parameters, host), settings_(settings) {}
 
   double learning_rate(double factor) const override { return settings_.learning_rate * factor; }
-  std::vector<State> states_of(std::size_t parameter) const override;
 
  private:
-  void add_state(const Parameter& parameter) override;
-  void update(std::size_t index, Parameter& parameter, const Factors& factors) override;
-  void update_by_libtorch(std::size_t index, Parameter& parameter, const Factors& factors) const;
+  std::vector<StateShape> shape_states(const at::Tensor& value) const override;
+  void update(const Part& part, const Factors& factors) override;
+  void update_by_libtorch(const Part& part, const Factors& factors) const;
 
   SgdSettings settings_;
-  std::vector<at::Tensor> momenta_;  // Empty without momentum.
 };
 
 }  // namespace headroom::trainer

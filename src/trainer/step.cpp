@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "trainer/offloaded_layer.h"
 #include "trainer/ops/loss.h"
 #include "trainer/ops/product.h"
 #include "trainer/torch_memory.h"
@@ -144,6 +145,7 @@ at::Tensor StageRun::forward(at::Tensor received) {
     // A checkpointed layer keeps its input alone.
     if (checkpointed_ && keeps_[i].anything) saved_[i].x = hidden;
     hidden = std::move(out);
+    if (HostDomain* host = model_.options().activations_host) to_host(saved_[i], *host);
   }
   if (!model_.part().is_last()) return hidden;
   ops::LossResult loss = head_and_loss(model_, std::move(hidden), batch_.targets, scale_);
@@ -156,6 +158,7 @@ at::Tensor StageRun::backward(at::Tensor received) {
   at::Tensor grad =
       model_.part().is_last() ? std::exchange(grad_, {}) : std::exchange(received, {});
   for (std::size_t i = keeps_.size(); i-- > 0 && keeps_[i].anything;) {
+    if (model_.options().activations_host != nullptr) to_device(saved_[i], model_.options().device);
     if (checkpointed_) run(i, at::Tensor(saved_[i].x), keeps_[i]);
     trainer::backward(model_.layers()[i], pass(i), keeps_[i], saved_[i], grad);
   }

@@ -7,7 +7,8 @@
 //   embedding      hidden [N,H] (activations); positions are added in place, Gemma's
 //                  √hidden is multiplied in place.
 //   each layer     what ops/ say; with checkpointing "layer" only its input [N,H] outlives it, else
-//                  LayerSaved. Layers below the lowest trained parameter keep nothing.
+//                  LayerSaved. Layers below the lowest trained parameter keep nothing. What is
+//                  kept may wait in host memory (offloaded_layer.h).
 //   head           norm [N,H] and [N,1]; the loss (ops/loss.h) returns d x [N,H], which from here
 //                  on is the one running gradient of the residual stream, changed in place.
 //   each layer     from the last: computed again if checkpointed; then backward (layer.cpp).

@@ -58,8 +58,11 @@ class Run {
   // Model, weights and, if asked for, the state of the run before.
   Status prepare() {
     if (request_.tensorboard) output_.write_events(observer_);
-    model_ = std::make_unique<Model>(settings_.config, settings_.model);
-    optimizer_ = make_optimizer(model_->trainable(), settings_.optimizer);
+    ModelOptions options = settings_.model;
+    if (settings_.offload.activations) options.activations_host = memory_.host();
+    model_ = std::make_unique<Model>(settings_.config, options);
+    optimizer_ = make_optimizer(model_->trainable(), settings_.optimizer,
+                                settings_.offload.optimizer ? memory_.host() : nullptr);
     HEADROOM_CHECK(fill_weights());
     HEADROOM_CHECK(save_base());
     model_->initialise_adapters(mix_seed(settings_.seed, adapter_seed));
@@ -305,11 +308,7 @@ class Run {
   }
 
   Status report_step(StepMetrics line) {
-    const auto memory = memory_.measured();
-    if (memory) {
-      line.live_peak_bytes = memory->usage.live_peak_bytes;
-      line.reserved_peak_bytes = memory->usage.reserved_peak_bytes;
-    }
+    if (const auto memory = memory_.measured()) add_peaks(*memory, line);
     if (!totals_.first_loss) totals_.first_loss = line.loss;
     totals_.last_loss = line.loss;
     observer_.on_step(line);

@@ -152,6 +152,19 @@ class Split(unittest.TestCase):
         layers = [stage["layers"] for stage in self.plan(self.write(3))[0]["stages"]]
         self.assertEqual(sum(layers), MODEL["num_hidden_layers"])
 
+    def test_what_is_offloaded_changes_no_byte_and_is_planned_for_each_rank(self):
+        offload = ["optimizer.offload = true", "compute.activation_offloading = true", 'device.host_capacity = "64MiB"']
+        self.train(self.write(3, epochs=1), "plain")
+        job = self.write(3, *offload, epochs=1)
+        said = self.train(job, "offloaded").stderr
+        self.assertIn("of host memory", said)
+        model = [(self.scratch / output / "model.safetensors").read_bytes() for output in ("plain", "offloaded")]
+        self.assertEqual(*model)
+        planned, _ = self.plan(job)
+        for rank, stage in zip(self.report("offloaded")["ranks"], planned["stages"], strict=True):
+            self.assertEqual(rank["host"]["allocated_bytes"], stage["host"]["allocated_bytes"])
+            self.assertLess(abs(rank["allocated_bytes"] / stage["allocated_bytes"] - 1), 0.01)
+
     def test_memory_that_runs_out_on_one_has_all_do_the_step_in_smaller_parts(self):
         config = {**MODEL, "vocab_size": 2000}
         shape = {"config": config, "micro": 4, "accumulate": 2}

@@ -89,6 +89,18 @@ class TrainerRanks(unittest.TestCase):
         self.assertAlmostEqual(max(off), alone["measured"]["allocated_bytes"] / alone["predicted"]["allocated_bytes"], delta=0.02)
         self.assertEqual(report["settings"]["accumulate"], 6)
 
+    def test_what_is_offloaded_changes_no_byte_and_each_has_host_memory(self):
+        self.train(self.write(), "plain", 2)
+        offload = ["optimizer.offload = true", "compute.activation_offloading = true", 'device.host_capacity = "64MiB"']
+        self.train(self.write(*offload, name="offload.toml"), "offloaded", 2)
+        model = [(self.scratch / output / "model.safetensors").read_bytes() for output in ("plain", "offloaded")]
+        self.assertEqual(*model)
+        report = self.report("offloaded")
+        most = report["predicted"]["host"]["allocated_bytes"]  # Of samples of the full length.
+        for rank in report["ranks"]:
+            self.assertGreater(rank["host"]["allocated_bytes"], 0.5 * most)
+            self.assertLessEqual(rank["host"]["allocated_bytes"], most)
+
     def test_another_number_of_ranks_resumes_it(self):
         job = self.write(epochs=4)
         self.train(job, "whole")

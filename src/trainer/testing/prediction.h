@@ -7,12 +7,14 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "allocator/models/make_policy.h"
 #include "estimate/headroom_engine.h"
 #include "estimate/step.h"
+#include "trainer/host_domain.h"
 #include "trainer/model.h"
 #include "trainer/optimizer_settings.h"
 #include "trainer/step.h"
@@ -51,18 +53,27 @@ inline ModelOptions options_of(const Job& job) {
   return options;
 }
 
+// What a step took of the device, and of host memory where the job offloads anything.
+struct Taken {
+  Usage device;
+  Usage host;
+};
+
 // Two optimizer steps on random tokens, all samples of the full length; or on samples of these
 // lengths end to end.
-inline Usage measure(const Job& job, const estimate::ModelConfig& config,
-                     const std::optional<std::vector<std::size_t>>& packed = std::nullopt) {
+inline Taken measure_both(const Job& job, const estimate::ModelConfig& config,
+                          const std::optional<std::vector<std::size_t>>& packed = std::nullopt) {
   PlainMemory memory;
+  HostDomain host(std::make_unique<PlainMemory>(), Bytes{0});
   {
     const TorchMemory hook(memory);
-    Model model(config, options_of(job));
+    ModelOptions options = options_of(job);
+    if (job.compute.activation_offloading) options.activations_host = &host;
+    Model model(config, options);
     model.initialise_base(1);
     model.initialise_adapters(1);
-    const auto optimizer =
-        make_optimizer(model.trainable(), make_optimizer_settings(job.optimizer));
+    const auto optimizer = make_optimizer(model.trainable(), make_optimizer_settings(job.optimizer),
+                                          job.optimizer.offload ? &host : nullptr);
     const std::vector<std::size_t> lengths(*job.batch.micro, job.batch.sequence);
     for (int step = 0; step < 2; ++step) {
       for (std::uint64_t i = 0; i < *job.batch.accumulate; ++i) {
@@ -73,7 +84,12 @@ inline Usage measure(const Job& job, const estimate::ModelConfig& config,
       optimizer->step();
     }
   }
-  return memory.usage();
+  return {memory.usage(), host.usage()};
+}
+
+inline Usage measure(const Job& job, const estimate::ModelConfig& config,
+                     const std::optional<std::vector<std::size_t>>& packed = std::nullopt) {
+  return measure_both(job, config, packed).device;
 }
 
 // The same of one stage of a model that is split, as trainer/ranks/pipeline.cpp runs it; what
@@ -140,7 +156,11 @@ inline void expect_agreement(const Usage& measured, const Usage& predicted,
 
 inline void expect_agreement(const Job& job, const estimate::ModelConfig& config,
                              const std::string& what) {
-  expect_agreement(measure(job, config), predict(job, config), what);
+  const Taken measured = measure_both(job, config);
+  expect_agreement(measured.device, predict(job, config), what);
+  const estimate::HostPeak host = estimate::record_headroom(job, config, 2).host;
+  EXPECT_EQ(host.bytes, measured.host.live_peak_bytes) << what;
+  EXPECT_EQ(host.components, measured.host.live_at_peak) << what;
 }
 
 inline Job base_job() {
