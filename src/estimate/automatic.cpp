@@ -32,6 +32,25 @@ Words words_of(bool automatic, Words all) {
   return automatic ? std::move(all) : Words{""};
 }
 
+// One way to offload what is automatic.
+struct Offloaded {
+  bool optimizer = false, activations = false;
+};
+
+std::vector<Offloaded> ways_to_offload(const Automatic& automatic) {
+  std::vector<Offloaded> ways;
+  if (automatic.offload) ways.push_back({.optimizer = true});
+  if (automatic.activations) ways.push_back({.activations = true});
+  if (ways.size() == 2) ways.push_back({.optimizer = true, .activations = true});
+  return ways;
+}
+
+Json with_offloaded(Json job, const Offloaded& offloaded) {
+  if (offloaded.optimizer) job["optimizer"]["offload"] = true;
+  if (offloaded.activations) job["compute"]["activation_offloading"] = true;
+  return job;
+}
+
 Json with_words(Json job, const std::vector<std::pair<const char*, const char*>>& words) {
   for (const auto& [key, word] : words)
     if (*word != '\0') job["compute"][key] = word;
@@ -40,7 +59,9 @@ Json with_words(Json job, const std::vector<std::pair<const char*, const char*>>
 
 // Every combination of type, kernel and loss, what is preferred first. Checkpointing and the
 // micro-batch stay open where they are.
-Result<std::vector<Job>> combinations(const Document& job, const Automatic& automatic) {
+Result<std::vector<Job>> combinations(const Document& given, const Automatic& automatic,
+                                      const Offloaded& offloaded) {
+  const Document job{with_offloaded(given.value, offloaded), given.lines};
   std::vector<Job> jobs;
   for (const char* dtype : words_of(automatic.dtype, {"fp32", "bf16"}))
     for (const char* attention : words_of(automatic.attention, {"efficient", "math"}))
@@ -93,7 +114,9 @@ Json settings_of(const Job& job) {
           {"loss", to_string(job.compute.loss)},
           {"checkpointing", to_string(job.compute.checkpointing)},
           {"micro", *job.batch.micro},
-          {"accumulate", *job.batch.accumulate}};
+          {"accumulate", *job.batch.accumulate},
+          {"offload", job.optimizer.offload},
+          {"activation_offloading", job.compute.activation_offloading}};
 }
 
 std::vector<std::string> keys_of(const Automatic& automatic) {
@@ -102,7 +125,9 @@ std::vector<std::string> keys_of(const Automatic& automatic) {
                                      {automatic.attention, "compute.attention"},
                                      {automatic.loss, "compute.loss"},
                                      {automatic.checkpointing, "compute.checkpointing"},
-                                     {automatic.micro, "batch.micro"}})
+                                     {automatic.micro, "batch.micro"},
+                                     {automatic.offload, "optimizer.offload"},
+                                     {automatic.activations, "compute.activation_offloading"}})
     if (is_open) keys.emplace_back(key);
   return keys;
 }
@@ -114,16 +139,20 @@ Automatic take_automatic(Json& job) {
                       .attention = is_automatic(job, "compute", "attention"),
                       .loss = is_automatic(job, "compute", "loss"),
                       .checkpointing = is_automatic(job, "compute", "checkpointing"),
-                      .micro = is_automatic(job, "batch", "micro")};
-  for (const char* key : {"dtype", "attention", "loss"})
+                      .micro = is_automatic(job, "batch", "micro"),
+                      .offload = is_automatic(job, "optimizer", "offload"),
+                      .activations = is_automatic(job, "compute", "activation_offloading")};
+  for (const char* key : {"dtype", "attention", "loss", "activation_offloading"})
     if (is_automatic(job, "compute", key)) job["compute"].erase(key);
+  if (automatic.offload) job["optimizer"].erase("offload");
   return automatic;
 }
 
 Result<Choice> choose_settings(const Document& job, const Automatic& automatic,
                                const Architecture& model, const Device& device) {
   const TryJob try_job = make_trial(model, device);
-  HEADROOM_TRY(const std::vector<Job> open, combinations(job, automatic));
+  HEADROOM_TRY(std::vector<Job> open, combinations(job, automatic, {}));
+  bool may_offload = automatic.offloads();
   Choice choice{.automatic = automatic, .job = {}, .open = {}, .tried = {}};
   choice.knows_capacity = device.capacity.has_value();
   std::vector<Tried> others;  // That the plan would not take of that combination.
@@ -139,6 +168,13 @@ Result<Choice> choose_settings(const Document& job, const Automatic& automatic,
       others.push_back(std::move(slower));
     }
     choice.tried.push_back(std::move(tried));
+    const bool last = i + 1 == open.size();
+    if (!last || !choice.knows_capacity || choice.tried[chosen].fits || !may_offload) continue;
+    may_offload = false;
+    for (const Offloaded& way : ways_to_offload(automatic)) {
+      HEADROOM_TRY(const std::vector<Job> more, combinations(job, automatic, way));
+      open.insert(open.end(), more.begin(), more.end());
+    }
   }
   choice.open = open[chosen];
   choice.job = choice.tried[chosen].job;
@@ -159,6 +195,10 @@ Json to_json(const Choice& choice) {
   for (std::size_t i = 0; i < choice.tried.size(); ++i) {
     const Tried& tried = choice.tried[i];
     Json one = settings_of(tried.job);
+    if (!choice.automatic.offloads()) {
+      one.erase("offload");
+      one.erase("activation_offloading");
+    }
     one["fits"] = choice.knows_capacity ? Json(tried.fits) : Json();
     one["device_bytes"] = choice.knows_capacity ? Json(tried.device_bytes) : Json();
     one["relative_speed"] = tried.relative_speed;

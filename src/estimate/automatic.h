@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The settings of a job for headroom's own trainer that are "auto": compute.dtype, attention, loss
-// and checkpointing, and the batch's micro. Chosen for the job's capacity: of all combinations that
-// fit, each planned in full, the fastest (docs/decisions/0042).
+// and checkpointing, the batch's micro, and what is offloaded. Chosen for the job's capacity: of
+// all combinations that fit, each planned in full, the fastest (docs/decisions/0042).
 #pragma once
 
 #include <string>
@@ -17,12 +17,15 @@ namespace headroom::estimate {
 
 struct Automatic {
   bool dtype = false, attention = false, loss = false, checkpointing = false, micro = false;
+  bool offload = false;      // optimizer.offload
+  bool activations = false;  // compute.activation_offloading
 
-  bool any() const { return dtype || attention || loss || checkpointing || micro; }
+  bool offloads() const { return offload || activations; }
+  bool any() const { return dtype || attention || loss || checkpointing || micro || offloads(); }
 };
 
-// Which of them are "auto" in a job. Those that parse_job has no word for (dtype, attention, loss)
-// are taken out of it. Anything else stays for parse_job to judge.
+// Which of them are "auto" in a job. Those that parse_job has no word for (all but checkpointing
+// and micro) are taken out of it. Anything else stays for parse_job to judge.
 Automatic take_automatic(Json& job);
 
 // One combination, with the largest micro-batch that fits where that is automatic.
@@ -45,7 +48,8 @@ struct Choice {
 // `job` is the document after take_automatic(). Where nothing fits, the one that needs least is
 // chosen; without a capacity, the first of the list below with a micro-batch of 1. Equally fast
 // ones (nearer than 2 %) come in this order: fp32 before bf16, the efficient kernel before math,
-// the eager loss before chunked, nothing recomputed before layers. Types are taken to be equally
+// the eager loss before chunked, nothing recomputed before layers. Only where nothing
+// fits is anything offloaded that may be. Types are taken to be equally
 // fast, because the trainer computes in fp32 either way. Fails where parse_job or the plan does.
 Result<Choice> choose_settings(const Document& job, const Automatic& automatic,
                                const Architecture& model, const Device& device);

@@ -106,6 +106,35 @@ TEST(Automatic, where_nothing_fits_it_is_what_needs_least) {
   EXPECT_THAT(to_line(*choice), HasSubstr("nothing fits, and this needs least"));
 }
 
+// The same with what may be offloaded.
+std::string all_open_and_offloaded() {
+  const std::string open = all_open;
+  return open.substr(0, 10) + "activation_offloading = \"auto\"\n" + open.substr(10) +
+         "[optimizer]\noffload = \"auto\"\n";
+}
+
+TEST(Automatic, only_where_nothing_else_fits_is_anything_offloaded) {
+  const std::string keys = all_open_and_offloaded();
+  const auto roomy = choose(keys, "180MiB");
+  ASSERT_TRUE(roomy) << roomy.error().message;
+  EXPECT_TRUE(roomy->tried.front().fits);
+  EXPECT_EQ(roomy->tried.size(), 16U);
+  EXPECT_FALSE(roomy->job.optimizer.offload || roomy->job.compute.activation_offloading);
+  const auto without = choose(all_open, "40MiB");
+  EXPECT_FALSE(without->tried.front().fits);
+  const auto choice = choose(keys, "40MiB");
+  ASSERT_TRUE(choice) << choice.error().message;
+  EXPECT_TRUE(choice->tried.front().fits);
+  EXPECT_TRUE(choice->job.optimizer.offload);
+  for (const Tried& tried : choice->tried)
+    if (tried.fits) EXPECT_LE(tried.relative_speed, 1.02);
+  EXPECT_EQ(to_json(*choice)["chosen"]["offload"], true);
+  EXPECT_THAT(to_line(*choice), HasSubstr("offload = true"));
+  const auto hopeless = choose(keys, "4MiB");
+  EXPECT_FALSE(hopeless->tried.front().fits);
+  EXPECT_TRUE(hopeless->job.optimizer.offload && hopeless->job.compute.activation_offloading);
+}
+
 TEST(Automatic, without_a_capacity_it_is_what_is_preferred) {
   const auto choice = choose(all_open, "");
   ASSERT_TRUE(choice) << choice.error().message;

@@ -206,8 +206,8 @@ std::vector<Change> kernel_changes(const Job& job, const Architecture& model,
 std::vector<Change> optimizer_changes(const Job& job) {
   std::vector<Change> changes = {{}};
   const bool ours = job.engine.kind == EngineKind::headroom;
-  if (ours || job.method.kind == MethodKind::inference || job.optimizer.offload) return changes;
-  if (job.optimizer.kind == OptimizerKind::adamw && job.optimizer.foreach) {
+  if (job.method.kind == MethodKind::inference || job.optimizer.offload) return changes;
+  if (!ours && job.optimizer.kind == OptimizerKind::adamw && job.optimizer.foreach) {
     changes.emplace_back();
     changes.back().foreach = false;
   }

@@ -17,7 +17,7 @@ int key_of(const Job::Optimizer& optimizer) {
 }
 
 Effort effort_of(const Taking& taking, const StepProfile& profile) {
-  Effort effort{taking, profile.weights_bytes(), 0, 0};
+  Effort effort{taking, profile.weights_bytes(), 0, 0, 0};
   for (const Meta& meta : profile.trainable()) {
     effort.trainable_bytes += meta.bytes();
     effort.trainable_elements += meta.elements();
@@ -80,6 +80,10 @@ Result<SettingEstimate> SettingEstimator::record(const Job& job) const {
   const double passes = *job.batch.accumulate > 1 ? 4 : 2;
   effort.taking.written_bytes /= passes;
   effort.taking.kernels /= passes;
+  // What comes back from host memory is among the tensors above.
+  effort.taking.written_bytes +=
+      static_cast<double>(recording.host.components[Component::activations]);
+  effort.offloaded_bytes = recording.host.components[Component::optimizer];
   effort.trainable_bytes = job.method.kind == MethodKind::full ? effort.weights_bytes : 0;
   return SettingEstimate{peak, tokens_per_second(job, *model_, *device_, effort)};
 }

@@ -99,11 +99,14 @@ double optimizer_passes(const Job::Optimizer& optimizer) {
 double optimizer_seconds(const Job& job, const Rates& rates, const Effort& effort) {
   if (job.method.kind == MethodKind::inference) return 0;
   const auto bytes = static_cast<double>(effort.trainable_bytes);
-  if (job.optimizer.offload) {
+  const bool ours = job.engine.kind == EngineKind::headroom;
+  if (job.optimizer.offload && !ours) {
     return 2 * bytes / link_bytes_per_second + static_cast<double>(effort.trainable_elements) *
                                                    host_bytes_per_element / host_bytes_per_second;
   }
-  return optimizer_passes(job.optimizer) * bytes / rates.bytes;
+  // Ours copies them to the device and back.
+  const double copied = 2 * static_cast<double>(effort.offloaded_bytes);
+  return (optimizer_passes(job.optimizer) * bytes + copied) / rates.bytes;
 }
 
 // After the prompt each token reads all weights, and the cache, which grows from prompt to end.

@@ -18,6 +18,7 @@ struct Effort {
   std::uint64_t weights_bytes = 0;
   std::uint64_t trainable_bytes = 0;     // Of the parameters that are trained …
   std::uint64_t trainable_elements = 0;  // … and how many they are.
+  std::uint64_t offloaded_bytes = 0;     // Of the optimizer's states, by headroom's own trainer.
 };
 
 // Floating-point operations for one sample: forward, backward and recomputation. Inference: the
