@@ -186,7 +186,7 @@ constinit const CauseRule backend_unavailable_cause = {
         "The back-ends of a build are chosen when it is compiled. NCCL (RCCL) is only in builds "
         "for GPUs on Linux. An execution provider is only in its own onnxruntime package.",
     .fix = "Install a build that has it, or use a back-end that this build has.",
-    .explains = "app-bug missing-library framework-bug collective-hang",
+    .explains = "app-bug missing-library framework-bug collective-hang gpu-not-used",
     .any_vendor = true,
     .find = find,
 };

@@ -28,6 +28,7 @@ constexpr std::array table = {
   &gfx_target_dropped_cause,
   &gfx_target_missing_cause,
   &gpu_hang_cause,
+  &gpu_not_used_cause,
   &gpu_unsupported_cause,
   &gttsize_cap_cause,
   &hipblas_workspace_cause,

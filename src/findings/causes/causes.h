@@ -29,6 +29,7 @@ extern const CauseRule gfx_override_wrong_cause;
 extern const CauseRule gfx_target_dropped_cause;
 extern const CauseRule gfx_target_missing_cause;
 extern const CauseRule gpu_hang_cause;
+extern const CauseRule gpu_not_used_cause;
 extern const CauseRule gpu_unsupported_cause;
 extern const CauseRule gttsize_cap_cause;
 extern const CauseRule hipblas_workspace_cause;

@@ -332,7 +332,9 @@ constinit const CauseRule device_index_cause = {
         "the rest again, one mask after the other. A job that uses the machine's numbers picks a "
         "device that does not exist.",
     .fix = "Set one mask, and count from 0 within it.",
-    .explains = "framework-bug app-bug device-permission kfd-not-passed backend-unavailable",
+    .explains =
+        "framework-bug app-bug device-permission kfd-not-passed backend-unavailable "
+        "gpu-not-used",
     .any_vendor = true,
     .find = find,
 };

@@ -362,7 +362,8 @@ constinit const CauseRule device_permission_cause = {
         "the groups are numbers of the host, and a rootless container does not map them.",
     .fix = "Join the groups and log in again. Give a container the host's group numbers.",
     .explains =
-        "gpu-hang crash-loop framework-bug missing-library app-bug device-index gpu-unsupported",
+        "gpu-hang crash-loop framework-bug missing-library app-bug device-index "
+        "gpu-unsupported gpu-not-used",
     .find = find,
 };
 

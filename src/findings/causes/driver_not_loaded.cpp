@@ -220,7 +220,7 @@ constinit const CauseRule driver_not_loaded_cause = {
     .fix = "Load it by hand, and read in the kernel's log why it fails.",
     .explains =
         "device-permission kfd-not-passed host-without-kfd framework-bug crash-loop app-bug "
-        "device-index missing-library",
+        "device-index missing-library gpu-not-used",
     .find = find,
 };
 

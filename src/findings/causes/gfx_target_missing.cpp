@@ -306,7 +306,7 @@ constinit const CauseRule gfx_target_missing_cause = {
         "Install a build that includes the target. If there is none, a closely related target can "
         "be set with "
         "HSA_OVERRIDE_GFX_VERSION.",
-    .explains = "app-bug crash-loop framework-bug gpu-hang",
+    .explains = "app-bug crash-loop framework-bug gpu-hang gpu-not-used",
     .next = &NextCommand::stack,
     .find = find,
 };

@@ -348,7 +348,7 @@ constinit const CauseRule gpu_unsupported_cause = {
     .fix = "Use Vulkan or the CPU. For ROCm you need another GPU.",
     .explains =
         "device-permission driver-not-loaded kfd-not-passed job-too-big gfx-target-missing "
-        "framework-bug crash-loop gpu-hang",
+        "framework-bug crash-loop gpu-hang gpu-not-used",
     .is_standing = true,
     .find = find,
 };

@@ -212,7 +212,7 @@ constinit const CauseRule host_without_kfd_cause = {
         "Docker Desktop's engine runs in a virtual machine, even on Linux. Windows and macOS do "
         "not have Linux's compute driver, and WSL reaches the GPU in another way.",
     .fix = "Use the engine of a Linux host that drives the GPU itself.",
-    .explains = "kfd-not-passed driver-not-loaded device-permission crash-loop",
+    .explains = "kfd-not-passed driver-not-loaded device-permission crash-loop gpu-not-used",
     .find = find,
 };
 

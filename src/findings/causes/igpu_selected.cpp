@@ -30,8 +30,9 @@ constinit const CauseRule igpu_selected_cause = {
         "Libraries that were not built for it fail as soon as they use it.",
     .fix = "Hide it with HIP_VISIBLE_DEVICES, or switch it off in the BIOS.",
     .explains =
-        "gfx-target-missing gfx-target-dropped gpu-hang crash-loop framework-bug gpu-unsupported "
-        "gfx-override-wrong managed-memory job-too-big uma-carveout-small",
+        "gfx-target-missing gfx-target-dropped gpu-hang crash-loop framework-bug "
+        "gpu-unsupported gfx-override-wrong managed-memory job-too-big uma-carveout-small "
+        "gpu-not-used",
     .find = find,
 };
 

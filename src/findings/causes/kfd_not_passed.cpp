@@ -240,7 +240,7 @@ constinit const CauseRule kfd_not_passed_cause = {
         "Graphics needs only /dev/dri, and /sys shows the host's GPUs inside every container. So "
         "all looks right until ROCm starts and finds no device.",
     .fix = "Start the container with both: --device /dev/kfd --device /dev/dri.",
-    .explains = "driver-not-loaded crash-loop framework-bug app-bug device-index",
+    .explains = "driver-not-loaded crash-loop framework-bug app-bug device-index gpu-not-used",
     .find = find,
 };
 

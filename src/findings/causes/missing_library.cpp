@@ -384,7 +384,7 @@ constinit const CauseRule missing_library_cause = {
     .meaning = "A shared library or a Python module is missing, or not on the search path.",
     .why = "The program ends while it loads, before it uses the GPU.",
     .fix = "Install the package that contains it, or tell the loader where it is.",
-    .explains = "app-bug crash-loop framework-bug",
+    .explains = "app-bug crash-loop framework-bug gpu-not-used",
     .find = find,
 };
 

@@ -32,6 +32,7 @@ constexpr std::array telltales = {
   Telltale{"gfx-target-dropped", "python -c \"import torch; print(torch.cuda.get_arch_list())\" of this release and of an older one"},
   Telltale{"gfx-target-missing", "python -c \"import torch; print(torch.cuda.get_arch_list())\" beside rocminfo | grep gfx"},
   Telltale{"gpu-hang", "sudo dmesg -T | grep -iE 'ring .* timeout|GPU reset|MES failed'"},
+  Telltale{"gpu-not-used", "the devices that the program lists at its start; the GPU's load while it computes"},
   Telltale{"gpu-unsupported", "sudo dmesg | grep -i kfd: the kernel skips the device"},
   Telltale{"gttsize-cap", "cat /sys/module/amdgpu/parameters/gttsize /sys/module/ttm/parameters/pages_limit"},
   Telltale{"hipblas-workspace", "rocm-smi --showmeminfo vram at the moment of the failure: plenty is free"},

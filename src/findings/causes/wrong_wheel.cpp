@@ -391,8 +391,8 @@ constinit const CauseRule wrong_wheel_cause = {
     .why = "It cannot use the AMD GPU. It looks for NVIDIA's driver, or runs on the CPU.",
     .fix = "Remove it, and install the ROCm build from its own index.",
     .explains =
-        "app-bug bitsandbytes-no-rocm crash-loop framework-bug missing-library driver-not-loaded "
-        "backend-unavailable unsupported-option",
+        "app-bug bitsandbytes-no-rocm crash-loop framework-bug missing-library "
+        "driver-not-loaded backend-unavailable unsupported-option gpu-not-used",
     .next = &NextCommand::stack,
     .find = find,
 };

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reports in prose tell of which GPU computes, of options, and of notices.
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "findings/causes/testing.h"
+
+namespace headroom::findings {
+namespace {
+
+using testing::confidence_of;
+using ::testing::Contains;
+using testing::diagnose;
+using ::testing::HasSubstr;
+
+constexpr std::string_view amd = R"({"vendor": "AMD"})";
+
+std::string reasons_of(const LogDiagnosis& diagnosis) {
+  std::string all;
+  for (const std::string& one : diagnosis.cause.reasons) all += one + "\n";
+  return all;
+}
+
+// ------------------------------------------------------------------ igpu-selected
+
+constexpr std::string_view card_and_desktop =
+    R"({"vendor": "AMD", "gpu": "Radeon RX 7900 XTX", "gfx": "gfx1100", "cpu": "Ryzen 9 7950X"})";
+
+// ------------------------------------------------------------------ gpu-not-used
+
+TEST(GpuNotUsed, where_a_person_sees_the_processor_at_work_and_nothing_says_why) {
+  for (const char* told : {"The model answers, but there is zero GPU usage on my 7800 XT\n",
+                           "My GPU load stays at 0 % while it writes on the RX 7800 XT\n",
+                           "It heats the CPU up, but never the GPU, a Radeon RX 7800 XT\n"}) {
+    const auto found = diagnose(told, amd);
+    EXPECT_EQ(found.cause.id, "gpu-not-used") << told;
+    EXPECT_LE(found.cause.confidence, 0.6);
+  }
+}
+
+TEST(GpuNotUsed, gives_way_to_whatever_names_a_reason) {
+  const std::string told = "There is no GPU utilization on my RX 7800 XT\n";
+  EXPECT_EQ(
+      diagnose(told + "Unable to open /dev/kfd read-write: Permission denied\n", amd).cause.id,
+      "device-permission");
+  EXPECT_EQ(diagnose(told + "OSError: [Errno 28] No space left on device\n", amd).cause.id,
+            "disk-full");
+  EXPECT_NE(diagnose(told, R"({"vendor": "NVIDIA"})").cause.id, "gpu-not-used");
+}
+
+}  // namespace
+}  // namespace headroom::findings
