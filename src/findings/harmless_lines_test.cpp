@@ -55,6 +55,7 @@ const Lines& noise() {
        "W: Possible missing firmware /lib/firmware/amdgpu/gc_11_0_5_mec.bin for module amdgpu"},
       {"dmesg-refused", "dmesg: read kernel buffer failed: Operation not permitted"},
       {"rocblas-falls-back", "rocBLAS warning: hipBlasLT failed, falling back to tensile."},
+      {"rocblas-falls-back", "rocBLAS error: No hipBLASLt solution found"},
       {"attention-experimental",
        "UserWarning: Mem Efficient attention on Current AMD GPU is still experimental. Enable it"},
       {"attention-experimental",

@@ -14,6 +14,7 @@
 #include "findings/causes/collective_signs.h"
 #include "findings/causes/contradiction.h"
 #include "findings/causes/missing_evidence.h"
+#include "findings/causes/notices.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/told_topics.h"
 #include "logs/describe.h"
@@ -138,7 +139,9 @@ bool is_healthy(const LogSubject& subject) {
   // Harmless lines alone do not clear a report of trouble.
   const bool works = subject.log.first_with(Role::progress) != nullptr || did_its_work(subject.log);
   const bool only_noise = !works;
-  if (only_noise && said_to_do_no_harm(subject.log) == nullptr && tells_of_trouble(subject.log)) {
+  const bool asks = asks_about_a_notice(subject.log) != nullptr;
+  if (only_noise && !asks && said_to_do_no_harm(subject.log) == nullptr &&
+      tells_of_trouble(subject.log)) {
     return false;
   }
   return works || said_to_do_no_harm(subject.log) != nullptr || found_another_window(subject.log) ||
@@ -180,6 +183,11 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
     healthy.reasons.emplace_back(
         "At each new shape of data MIOpen looks for its fastest kernel and compiles it, once.");
     healthy.evidence.push_back(show(subject, *slow));
+  }
+  if (asks_about_a_notice(subject.log) != nullptr && !works) {
+    healthy.confidence = std::min(healthy.confidence, 0.55);
+    healthy.reasons.emplace_back(
+        "The line that the report is about is a notice. Nothing else is said to fail.");
   }
   if (subject.log.first_with(Role::noise) != nullptr) {
     healthy.reasons.emplace_back("The lines that look like errors are known to be harmless.");

@@ -11,6 +11,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/control_run.h"
 #include "findings/causes/gpu_code.h"
+#include "findings/causes/notices.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/told_topics.h"
 #include "logs/describe.h"
@@ -52,6 +53,7 @@ double weigh(const LogSubject& subject, Risk risk, bool symptom) {
       if (!symptom && did_its_work(subject.log) && standing_failure(subject.log) == nullptr) {
         return 0.2;
       }
+      if (!symptom && asks_about_a_notice(subject.log) != nullptr) return 0.2;
       return symptom ? 0.9 : failed || tells_of_trouble(subject.log) ? 0.55 : 0.2;
     case Risk::medium:
       return symptom ? 0.3 : 0.1;

@@ -49,5 +49,34 @@ TEST(GpuNotUsed, gives_way_to_whatever_names_a_reason) {
   EXPECT_NE(diagnose(told, R"({"vendor": "NVIDIA"})").cause.id, "gpu-not-used");
 }
 
+// ------------------------------------------------------------------ none
+
+TEST(Notices, a_report_about_a_harmless_line_is_of_nothing_that_fails) {
+  const auto quoted = diagnose(
+      "Since yesterday I see \"MIOpen(HIP): Warning [IsEnoughWorkspace] Solver <GemmFwdRest>, "
+      "workspace required: 1, provided ptr: 0 size: 0\" in the log and wonder what this is\n",
+      amd);
+  EXPECT_EQ(quoted.cause.id, "none");
+  EXPECT_LE(quoted.cause.confidence, 0.6);
+  const auto titled = diagnose(
+      "[Issue]: hipBlasLT failed, falling back to tensile\n"
+      "I am using a Radeon and have this problem at each start of the program\n"
+      "rocBLAS warning: hipBlasLT failed, falling back to tensile.\n",
+      R"({"vendor": "AMD", "gfx": "gfx1103", "env": "HSA_OVERRIDE_GFX_VERSION=11.0.0"})");
+  EXPECT_EQ(titled.cause.id, "none");
+}
+
+TEST(Notices, a_report_that_tells_of_worse_is_not_cleared_by_them) {
+  const std::string title =
+      "[Issue]: hipBlasLT failed, falling back to tensile\n"
+      "rocBLAS warning: hipBlasLT failed, falling back to tensile.\n";
+  EXPECT_NE(
+      diagnose(title + "After this the screen freezes and I have to press reset\n", amd).cause.id,
+      "none");
+  EXPECT_NE(
+      diagnose(title + "The pictures are all garbage since I have the new card\n", amd).cause.id,
+      "none");
+}
+
 }  // namespace
 }  // namespace headroom::findings
