@@ -181,8 +181,10 @@ void add_stated_gpus(Scene& scene, const facts::Stated& stated, const GpuTables&
   std::vector<SceneGpu> named;
   if (name) named = gpus_of_text(*name, tables);
   if (gfx) {
-    for (const std::string& target : targets_in(*gfx)) {
-      SceneGpu gpu{target, name ? *name : "", {}, {}, {}, gfx.source()};
+    const std::vector<std::string> targets = targets_in(*gfx);
+    for (const std::string& target : targets) {
+      // Of several targets the name is nobody's alone.
+      SceneGpu gpu{target, name && targets.size() == 1 ? *name : "", {}, {}, {}, gfx.source()};
       const auto same = std::find_if(named.begin(), named.end(),
                                      [&](const SceneGpu& one) { return one.gfx == target; });
       if (same != named.end()) gpu.name = same->name;

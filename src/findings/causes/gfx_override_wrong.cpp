@@ -91,6 +91,9 @@ std::optional<Hypothesis> find_disguised(const LogSubject& subject) {
   for (const SceneGpu& gpu : subject.scene.gpus) {
     const auto cards = gpus_of_text(gpu.name, subject.tables);
     if (gpu.gfx.empty() || cards.size() != 1 || cards.front().gfx == gpu.gfx) continue;
+    // A person's statement may name two GPUs in any order.
+    const auto& names = subject.log_names;
+    if (std::find(names.begin(), names.end(), gpu.source.path) == names.end()) continue;
     const auto* own = subject.tables.target(cards.front().gfx);
     const auto forced = override_value(gpu.gfx);
     if (own == nullptr || !forced) continue;

@@ -82,6 +82,26 @@ const Observation* dies_listing(const LogSubject& subject, const SceneGpu& discr
   return nullptr;
 }
 
+// The sentence that names the integrated GPU beside the card, where a person reports a crash: who
+// brings it up has a reason. One that is said to be off or hidden is out of it.
+const Observation* named_by_the_author(const logs::Observations& log) {
+  static const RE2 names(
+      R"((?i)\bi-?gpus?\b|\bintegrated (?:gpu|graphics|radeon|amd)|\b(?:built[- ]in|on-?board) (?:gpu|graphics)|\bgfx1036\b)");
+  static const RE2 out_of_it(
+      R"((?i)\b(?:disabl\w+|(?:switched|turned) off|off in|hidden|hid(?:e|ing)|exclud\w+|mask(?:ed|ing)|no i-?gpu|not (?:the|an?) i-?gpu|without)\b)");
+  // A fault on the GPU, or a frame of a library, tells more than who is named.
+  const bool other_sign = log.any_of({"memory-access-fault", "gpu-page-fault", "ring-timeout",
+                                      "gpu-reset", "crash-frame", "rocm-crash-frame", "traceback"});
+  if (other_sign || !log.any_of({"segfault", "signal-exit", "aborted"})) return nullptr;
+  const Observation* named = nullptr;
+  for (const Observation* one : log.of("sentence")) {
+    if (!RE2::PartialMatch(one->text, names)) continue;
+    if (RE2::PartialMatch(one->text, out_of_it)) return nullptr;
+    if (named == nullptr) named = one;
+  }
+  return named;
+}
+
 struct Signs {
   const Observation* image = nullptr;
   const Observation* crash = nullptr;
@@ -151,7 +171,8 @@ std::optional<Hypothesis> find_igpu_in_the_way(const LogSubject& subject) {
   Signs signs{subject.log.first("kernel-image-refused"), subject.log.first("gpu-crash"),
               subject.log.first("torch-tiny-gpu")};
   const bool beside = is_crash_beside_igpu(subject, *discrete, *integrated);
-  if (signs.first() == nullptr && (in_use || beside))
+  const Observation* named = named_by_the_author(subject.log);
+  if (signs.first() == nullptr && (in_use || beside || named != nullptr))
     signs.crash = subject.log.first_of({"segfault", "signal-exit"});
   const Observation* listing = dies_listing(subject, *discrete, *integrated);
   const bool only_crashed = signs.image == nullptr && signs.tiny == nullptr;
@@ -170,6 +191,12 @@ std::optional<Hypothesis> find_igpu_in_the_way(const LogSubject& subject) {
     pick.confidence = std::max(pick.confidence, least_listing);
     pick.reasons.emplace_back("It dies while it lists the devices, before any is chosen.");
   }
+  constexpr double least_named = 0.55;
+  if (named != nullptr && only_crashed && pick.confidence < least_named) {
+    pick.confidence = least_named;
+    pick.is_told = true;
+    pick.reasons.emplace_back("The author names it beside the card. No line proves that it is it.");
+  }
   constexpr double keeps = 0.3;
   if (fails_without_it(subject, devices, *signs.first())) pick.confidence *= keeps;
   const Observation* cured = curing_mask(subject, devices, *signs.first());
@@ -183,6 +210,7 @@ std::optional<Hypothesis> find_igpu_in_the_way(const LogSubject& subject) {
                   discrete->name.empty() ? discrete->gfx
                                          : fmt::format("{} ({})", discrete->name, discrete->gfx));
   show_signs(subject, signs, devices, *integrated, pick);
+  if (pick.is_told) pick.evidence.push_back(show(subject, *named, "named beside the card"));
   if (cured != nullptr) pick.evidence.push_back(show(subject, *cured, "works with it hidden"));
   advise_to_hide(subject, devices, pick);
   pick.alternatives.push_back(

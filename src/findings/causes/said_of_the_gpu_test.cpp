@@ -27,6 +27,38 @@ std::string reasons_of(const LogDiagnosis& diagnosis) {
 constexpr std::string_view card_and_desktop =
     R"({"vendor": "AMD", "gpu": "Radeon RX 7900 XTX", "gfx": "gfx1100", "cpu": "Ryzen 9 7950X"})";
 
+TEST(ToldIgpu, that_is_named_beside_a_card_where_the_job_crashes) {
+  const auto found = diagnose(
+      "The server dies at its first prompt when the iGPU of the processor is there as well\n"
+      "Segmentation fault (core dumped)\n",
+      card_and_desktop);
+  EXPECT_EQ(found.cause.id, "igpu-selected");
+  EXPECT_LE(found.cause.confidence, 0.6);
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("HIP_VISIBLE_DEVICES")));
+}
+
+TEST(ToldIgpu, is_out_of_it_where_it_is_off_or_where_a_fault_tells_more) {
+  const std::string crash = "Segmentation fault (core dumped)\n";
+  EXPECT_NE(diagnose("The iGPU is disabled in the BIOS, and it still crashes for me\n" + crash,
+                     card_and_desktop)
+                .cause.id,
+            "igpu-selected");
+  EXPECT_NE(
+      diagnose("The machine has an iGPU, too, and it crashes for me\n" + crash +
+                   "Memory access fault by GPU node-1 (Agent handle: 0x5) on address 0x7f1.\n",
+               card_and_desktop)
+          .cause.id,
+      "igpu-selected");
+}
+
+// A statement may name two GPUs in any order, and sets no variable.
+TEST(ToldIgpu, two_stated_targets_are_no_override) {
+  const auto found = diagnose(
+      "My job fails\nSegmentation fault\n",
+      R"({"vendor": "AMD", "gpu": "RX 7900 XTX and the iGPU", "gfx": "gfx1100, gfx1036"})");
+  EXPECT_EQ(confidence_of(found, "gfx-override-wrong"), 0);
+}
+
 // ------------------------------------------------------------------ gpu-not-used
 
 TEST(GpuNotUsed, where_a_person_sees_the_processor_at_work_and_nothing_says_why) {
