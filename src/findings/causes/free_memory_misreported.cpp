@@ -275,11 +275,7 @@ FigureClaim of_refusal(const LogSubject& subject) {
   if (!failed) return {};
   const Reading reading = read_figures(*failed);
   if (reading.of(Shortfall::refused_with_room) <= 0) return {};
-  // If a tiny request was refused, the whole figure would have to be wrong. Limits on mappings, on
-  // pinned memory and in the driver also refuse requests, and the message does not tell which it
-  // was.
-  const bool tiny = failed->asked->value < failed->free->value / 5000;
-  return {tiny ? 0.34 : reading.of(Shortfall::refused_with_room),
+  return {is_tiny_beside_free(*failed) ? 0.34 : reading.of(Shortfall::refused_with_room),
           fmt::format("A request for {} fails although {} is reported free",
                       to_string(*failed->asked), to_string(*failed->free)),
           reading.sum + " Either that figure is wrong, or another limit applies.",

@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "findings/causes/recovery.h"
+#include "findings/causes/shortfall.h"
 
 namespace headroom::findings {
 namespace {
@@ -119,6 +120,25 @@ std::string kernel_words(const LogSubject& subject, const Observation* last) {
                      filter);
 }
 
+// A request for little, refused beside much that is free: no amount of memory is short, so what
+// counts something else comes into question. vm.max_map_count is the kernel's limit of mappings of
+// a process (docs.kernel.org: admin-guide/sysctl/vm); KFD maps each buffer.
+void add_other_limits(const LogSubject& subject, MissingEvidence& missing) {
+  const auto failed = failed_allocation(subject);
+  if (!failed || !is_tiny_beside_free(*failed)) return;
+  missing.reasons.push_back(fmt::format(
+      "The message itself counts {} free, and {} could not be had. So not the amount is short: the "
+      "process may have reached the kernel's number of mappings (vm.max_map_count), a limit of the "
+      "driver or of locked memory, or a limit of the container; or the call failed because of an "
+      "earlier fault.",
+      to_string(*failed->free), to_string(*failed->asked)));
+  missing.commands.emplace_back(
+      "Just before it fails, count the process's mappings against the limit: wc -l "
+      "/proc/PID/maps; sysctl vm.max_map_count");
+  missing.commands.emplace_back(
+      "See the process's other limits: cat /proc/PID/limits; cat /sys/fs/cgroup/memory.events");
+}
+
 }  // namespace
 
 std::string shortly_before(const std::string& time) {
@@ -152,6 +172,14 @@ MissingEvidence find_missing_evidence(const LogSubject& subject, const Observati
     missing.reasons.emplace_back("The log reports a failure, but no line says why.");
   } else {
     missing.reasons.emplace_back("Several causes can lead to this failure.");
+  }
+  add_other_limits(subject, missing);
+  const Observation* elsewhere = log.first("no-log-told");
+  if (elsewhere != nullptr && elsewhere->text.find("](http") != std::string::npos) {
+    missing.reasons.emplace_back(
+        "The report attaches its log as a file, which is not in this text.");
+    missing.commands.emplace_back(
+        "Save the attached file and give it as well: headroom check --log REPORT --log FILE");
   }
   if (hangs) {
     missing.commands.emplace_back(

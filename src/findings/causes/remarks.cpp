@@ -82,7 +82,7 @@ std::optional<Hypothesis> find_topic(const LogSubject& subject, const CauseRule&
   const bool trouble = log.any_of({"trouble-words", "trouble-ended", "said-to-hang"}) ||
                        standing_failure(log) != nullptr;
   if (topic == nullptr || !trouble || is_of_a_program(log, *topic)) return std::nullopt;
-  if (is_hearsay(log)) return std::nullopt;
+  if (is_hearsay(log) || is_refuted_by_figures(subject, rule.id)) return std::nullopt;
   if (is_for_other_gpus(subject, rule.id)) return std::nullopt;
   Hypothesis told = make(subject, rule, *topic);
   told.confidence = when_talked_about;

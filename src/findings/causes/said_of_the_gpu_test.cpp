@@ -110,5 +110,19 @@ TEST(Notices, a_report_that_tells_of_worse_is_not_cleared_by_them) {
       "none");
 }
 
+// ------------------------------------------------------------------ limits beside memory
+
+TEST(TinyRequests, that_fail_beside_much_free_memory_are_about_no_amount) {
+  const auto found = diagnose(
+      "It says that memory is out although most of the GPU memory is free\n"
+      "torch.OutOfMemoryError: HIP out of memory. Tried to allocate 4.00 MiB. GPU 0 has a total "
+      "capacity of 191.98 GiB of which 150.20 GiB is free. Of the allocated memory 30.00 GiB is "
+      "allocated by PyTorch, and 2.00 GiB is reserved by PyTorch but unallocated.\n",
+      amd);
+  EXPECT_EQ(found.cause.id, "insufficient-evidence");
+  EXPECT_THAT(reasons_of(found), HasSubstr("vm.max_map_count"));
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("/proc/PID/maps")));
+}
+
 }  // namespace
 }  // namespace headroom::findings

@@ -129,4 +129,10 @@ Reading read_figures(const FailedAllocation& failed) {
   return weigh_shares(failed);
 }
 
+bool is_tiny_beside_free(const FailedAllocation& failed) {
+  constexpr std::uint64_t far_more = 5000;
+  return read_figures(failed).of(Shortfall::refused_with_room) > 0 &&
+         failed.asked->value < failed.free->value / far_more;
+}
+
 }  // namespace headroom::findings

@@ -35,4 +35,9 @@ struct Reading {
 };
 Reading read_figures(const FailedAllocation& failed);
 
+// Whether next to nothing was asked for beside what the message itself counts as free. The amount
+// free would have to be wrong as a whole; a limit that counts something else than bytes of the card
+// refuses such a request too.
+bool is_tiny_beside_free(const FailedAllocation& failed);
+
 }  // namespace headroom::findings

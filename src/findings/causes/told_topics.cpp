@@ -13,6 +13,7 @@
 #include "findings/causes/choice.h"
 #include "findings/causes/conclusions.h"
 #include "findings/causes/recovery.h"
+#include "findings/causes/shortfall.h"
 #include "knowledge/subjects.h"
 #include "logs/cut_line.h"
 #include "logs/matcher.h"
@@ -230,6 +231,15 @@ bool is_for_other_gpus(const LogSubject& subject, std::string_view cause) {
          names_cause(of_shared_memory, cause);
 }
 
+bool is_refuted_by_figures(const LogSubject& subject, std::string_view cause) {
+  constexpr std::string_view of_amounts =
+      "free-memory-misreported job-too-big vram-held-by-other vram-orphaned ttm-cap gttsize-cap "
+      "uma-carveout-small";
+  if (!names_cause(of_amounts, cause)) return false;
+  const auto failed = failed_allocation(subject);
+  return failed && is_tiny_beside_free(*failed);
+}
+
 std::optional<ToldTopic> told_topic(const LogSubject& subject) {
   if (!may_be_guessed(subject)) return std::nullopt;
   const Subjects subjects = subjects_of(subject.log);
@@ -240,6 +250,7 @@ std::optional<ToldTopic> told_topic(const LogSubject& subject) {
   double second = 0;
   for (const Topic& topic : topics) {
     if (is_for_other_gpus(subject, topic.cause)) continue;
+    if (is_refuted_by_figures(subject, topic.cause)) continue;
     ToldTopic told = weigh(topic, subjects, has_apu && !has_card);
     if (best && told.weight <= best->weight) {
       second = std::max(second, told.weight);

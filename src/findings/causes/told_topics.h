@@ -24,6 +24,10 @@ bool speaks_of(const logs::Observations& log, std::string_view what);
 // people say then is about another machine.
 bool is_for_other_gpus(const LogSubject& subject, std::string_view cause);
 
+// Whether the figures of a failed allocation leave no room for a cause that is about how much
+// memory there is: a tiny request was refused, and by its own message nearly everything is free.
+bool is_refuted_by_figures(const LogSubject& subject, std::string_view cause);
+
 // A cause that a report is about, and the lines that speak of it.
 struct ToldTopic {
   std::string_view cause;
