@@ -124,5 +124,15 @@ TEST(TinyRequests, that_fail_beside_much_free_memory_are_about_no_amount) {
   EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("/proc/PID/maps")));
 }
 
+TEST(Attachments, hold_what_a_guess_would_only_guess) {
+  const std::string told =
+      "After dkms was rebuilt rocminfo does not find the card, and I cannot say why\n";
+  EXPECT_EQ(diagnose(told, amd).cause.id, "driver-not-loaded");
+  const auto found =
+      diagnose(told + "[kern-log.txt](https://tracker.example/files/12/kern-log.txt)\n", amd);
+  EXPECT_EQ(found.cause.id, "insufficient-evidence");
+  EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("attached file")));
+}
+
 }  // namespace
 }  // namespace headroom::findings
