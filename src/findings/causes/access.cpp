@@ -2,6 +2,7 @@
 #include "findings/causes/access.h"
 
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 
@@ -98,6 +99,12 @@ const Observation* passes_kfd(const LogSubject& subject) {
   }
   for (const Observation* given : subject.log.of("lxc-device-given")) {
     if (given->value("given").starts_with("/dev/kfd")) return given;
+  }
+  // A sentence that quotes the command.
+  static const RE2 quoted(
+      R"(\b(?:docker|podman|nerdctl) (?:run|create)\b.*--device[= ]\S*/dev/kfd)");
+  for (const Observation& one : subject.log.all()) {
+    if (RE2::PartialMatch(one.text, quoted)) return &one;
   }
   return nullptr;
 }

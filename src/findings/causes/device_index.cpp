@@ -175,10 +175,14 @@ std::optional<Hypothesis> find_counted_beyond(const LogSubject& subject) {
   return std::nullopt;
 }
 
-// Whether the call that failed only counts the devices, which takes no index. A terminal may have
-// broken PyTorch's long warning into lines.
+// Whether the call that failed only counts the devices, which takes no index: in its line, in
+// another one that repeats the error, or in the lines before it. A terminal may have broken
+// PyTorch's long warning into lines.
 bool is_of_counting(const logs::Observations& log, const Observation& bad) {
-  if (bad.text.find("hipGetDeviceCount") != std::string::npos) return true;
+  // A report's title may repeat the end of the message.
+  for (const Observation* one : log.of("bad-device-index")) {
+    if (one->text.find("hipGetDeviceCount") != std::string::npos) return true;
+  }
   constexpr std::uint64_t lines_of_a_warning = 3;
   for (const Observation* one : log.of("no-gpu-seen")) {
     const bool near =

@@ -313,6 +313,21 @@ bool said_to_work_as_root(const LogSubject& subject, Hypothesis& access) {
   return false;
 }
 
+// rocminfo up to ROCm 3 looks for the group video and no other, finds the user in it, and then
+// cannot open the node. From Ubuntu 20.04 on udev gives the nodes to render.
+const Observation* member_of_video_alone(const LogSubject& subject) {
+  static const RE2 no_resources(R"(HSA_STATUS_ERROR_OUT_OF_RESOURCES|returned 4104)");
+  const Observation* member = subject.log.first("group-present");
+  if (member == nullptr || member->value("group") != "video") return nullptr;
+  if (subject.log.any_of({"kfd-absent", "module-not-loaded", "kfd-refuses-process"})) {
+    return nullptr;
+  }
+  for (const Observation* failed : subject.log.of("rocminfo-failed")) {
+    if (RE2::PartialMatch(failed->text, no_resources)) return member;
+  }
+  return nullptr;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis access;
   if (works_with_group(subject, access)) return access;
@@ -342,6 +357,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     // Who is told to join the groups is not in them, unless it is said not to have helped.
     access.confidence = subject.log.seen("said-to-work") ? 0.65 : 0.45;
     access.evidence.push_back(show(subject, *joined, "the groups are named as the remedy"));
+  }
+  if (const Observation* video = member_of_video_alone(subject)) {
+    access.confidence = std::max(access.confidence, 0.4);
+    access.reasons.emplace_back(
+        "rocminfo names the group video alone. On newer systems the nodes belong to the group "
+        "render.");
+    access.evidence.push_back(show(subject, *video, "in the group video"));
   }
   advise(subject, "render", access);
   access.alternatives = {

@@ -123,6 +123,32 @@ std::optional<Hypothesis> on_an_appliance(const LogSubject& subject) {
   return host;
 }
 
+// The command names the node, and the node is missing all the same: an engine passes what the host
+// has, and does not start where the host lacks it.
+std::optional<Hypothesis> passed_and_missing(const LogSubject& subject) {
+  const Observation* absent = kfd_absent(subject);
+  const Observation* passes = passes_kfd(subject);
+  const bool by_engine = passes != nullptr && passes->id() != "lxc-device-given";
+  if (absent == nullptr || !by_engine || kfd_node(subject).line != nullptr) return std::nullopt;
+  if (platform_of(subject).platform != Platform::native || subject.log.seen("agent-name")) {
+    return std::nullopt;
+  }
+  Hypothesis host;
+  host.confidence = 0.7;
+  host.title = "The container is to get /dev/kfd, and the host has none";
+  host.reasons.emplace_back(
+      "The command passes the node, so it is not forgotten. An engine cannot pass what its host "
+      "does not have.");
+  host.evidence = {show(subject, *absent), show(subject, *passes, "passes the node")};
+  advise(Platform::native, host);
+  host.fix.insert(host.fix.begin(), look("ls -l /dev/kfd", "(on the host itself)"));
+  host.fix.push_back(
+      sentence("If it stays away, the host's kernel is built without CONFIG_HSA_AMD, as those of "
+               "systems for one purpose often are: run the job on another distribution."));
+  host.alternatives = {{"driver-not-loaded", 0.3, "on the host: lsmod | grep amdgpu"}};
+  return host;
+}
+
 // A container engine did not find the node that it was to pass on.
 void by_the_engine(const LogSubject& subject, const Observation& engine, const PlatformSign& sign,
                    const KfdNode& node, Hypothesis& host) {
@@ -147,6 +173,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     return built_without(subject, *configured);
   }
   const Observation* engine = subject.log.first("engine-lacks-kfd");
+  if (engine == nullptr) {
+    if (auto missing = passed_and_missing(subject)) return missing;
+  }
   const PlatformSign sign = platform_of(subject);
   Hypothesis host;
   const KfdNode node = kfd_node(subject);
@@ -166,7 +195,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
     host.confidence = lost->id() == "no-gpu-seen" ? 0.55 : 0.75;
     // WSL's own runtime started and listed what it has, so /dev/kfd is not what it lacks.
     constexpr double of_its_own_runtime = 0.4;
-    if (sign.platform == Platform::wsl && subject.log.seen("rocminfo-done")) {
+    const bool runtime_works = subject.log.any_of({"rocminfo-done", "rocminfo-said-to-work"});
+    if (sign.platform == Platform::wsl && runtime_works) {
       host.confidence = of_its_own_runtime;
     }
     if (sign.platform == Platform::wsl && is_before_wsl(subject)) {

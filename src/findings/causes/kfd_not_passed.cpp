@@ -85,6 +85,8 @@ bool shown_inside(const LogSubject& subject, Hypothesis& passed) {
   const Observation* absent = kfd_absent(subject);
   if (absent == nullptr || container_engine(subject.scene).empty()) return false;
   passed.confidence = container_command_of(subject, *absent) != nullptr ? 0.9 : 0.85;
+  // What the command passes was not forgotten.
+  if (passes_kfd(subject) != nullptr) passed.confidence = 0.4;
   passed.reasons.emplace_back("Inside the container there is no node /dev/kfd.");
   passed.evidence.push_back(show(subject, *absent));
   return true;

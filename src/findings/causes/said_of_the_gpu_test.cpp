@@ -134,5 +134,57 @@ TEST(Attachments, hold_what_a_guess_would_only_guess) {
   EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("attached file")));
 }
 
+// ------------------------------------------------------------------ access
+
+TEST(SaidAccess, root_may_be_written_with_marks) {
+  const std::string failed =
+      "hsa api call failure at: /src/rocminfo.cc:1102\n"
+      "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate\n";
+  EXPECT_EQ(diagnose(failed + "As _root_ the tool runs well\n", amd).cause.id,
+            "device-permission");
+  EXPECT_EQ(diagnose(failed + "*sudo rocminfo* lists the card\n", amd).cause.id,
+            "device-permission");
+}
+
+TEST(SaidAccess, membership_in_video_alone_may_be_too_little) {
+  const std::string failed =
+      "hsa api call failure at: /src/rocminfo.cc:1102\n"
+      "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate\n";
+  const auto found = diagnose("ada is member of video group\n" + failed, amd);
+  EXPECT_EQ(found.cause.id, "device-permission");
+  EXPECT_LE(found.cause.confidence, 0.6);
+  EXPECT_EQ(diagnose("ada is member of render group\n" + failed, amd).cause.id,
+            "insufficient-evidence");
+}
+
+TEST(SaidAccess, counting_devices_takes_no_index) {
+  const auto found = diagnose(
+      "hipErrorInvalidDevice (Triggered internally at ../c10/hip/HIPFunctions.cpp:99.)\n"
+      "UserWarning: HIP initialization: Unexpected error from hipGetDeviceCount(). Error 101: "
+      "hipErrorInvalidDevice (Triggered internally at ../c10/hip/HIPFunctions.cpp:99.)\n",
+      amd);
+  EXPECT_NE(found.cause.id, "device-index");
+}
+
+TEST(SaidAccess, a_node_that_is_passed_and_missing_is_missing_on_the_host) {
+  const std::string run =
+      "$ docker run --rm --device=/dev/kfd --device=/dev/dri rocm/pytorch rocminfo\n";
+  const std::string absent = "/dev/kfd does not exist\n";
+  EXPECT_EQ(diagnose(run + absent, amd).cause.id, "host-without-kfd");
+  const std::string without = "$ docker run --rm --device=/dev/dri rocm/pytorch rocminfo\n";
+  EXPECT_EQ(diagnose(without + absent, amd).cause.id, "kfd-not-passed");
+}
+
+TEST(SaidAccess, rocminfo_that_works_in_wsl_accuses_the_wheels_runtime) {
+  const std::string none =
+      "In WSL my script finds no card.\n"
+      ":3:hip_device_runtime.cpp   :637 : 99d us:  hipGetDeviceCount: Returned hipErrorNoDevice "
+      ":\n";
+  EXPECT_EQ(diagnose("The tool rocminfo shows the GPU as it should\n" + none, amd).cause.id,
+            "rocm-version-mismatch");
+  EXPECT_EQ(diagnose("The tool rocminfo does not show the GPU as it should\n" + none, amd).cause.id,
+            "host-without-kfd");
+}
+
 }  // namespace
 }  // namespace headroom::findings

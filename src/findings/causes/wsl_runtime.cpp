@@ -3,6 +3,8 @@
 
 #include <re2/re2.h>
 
+#include <algorithm>
+
 #include "facts/kernel_release.h"
 #include "findings/causes/access.h"
 #include "findings/causes/failed_allocation.h"
@@ -30,6 +32,19 @@ const Observation* last_of_rocminfo(const logs::Observations& log) {
   return last;
 }
 
+// Whether the PyTorch that counts no device is one for ROCm: its version says so, a person does, or
+// HIP's own log is there, which no other build writes.
+bool runs_torch_of_rocm(const LogSubject& subject) {
+  if (subject.scene.torch_rocm) return true;
+  static const RE2 of_rocm(R"((?i)\b(?:py)?torch\b.*\brocm\b)");
+  static const RE2 hips_log(R"(^\W*:[1-4]:\w+\.cpp\s*:)");
+  const facts::Text& framework = subject.scene.framework;
+  if (framework && RE2::PartialMatch(*framework, of_rocm)) return true;
+  const auto lost = subject.log.of("no-gpu-seen");
+  return std::any_of(lost.begin(), lost.end(),
+                     [](const Observation* one) { return RE2::PartialMatch(one->text, hips_log); });
+}
+
 }  // namespace
 
 std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
@@ -41,12 +56,14 @@ std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
   if (agent != nullptr && refused != nullptr && is_before(*agent, *refused)) agent = nullptr;
   const Observation* lost = torch_sees_none(subject);
   if (lost == nullptr) lost = log.first("no-gpu-seen");
-  if (lost == nullptr || !subject.scene.torch_rocm) return std::nullopt;
+  const Observation* told = refused == nullptr ? log.first("rocminfo-said-to-work") : nullptr;
+  if (lost == nullptr || !runs_torch_of_rocm(subject)) return std::nullopt;
   // Where no agent is shown, an index that has no wheels for WSL still tells.
   const Observation* index = log.first("torch-wheel-index");
   const bool plain_wheel = index != nullptr && refused == nullptr &&
                            index->text.find("download.pytorch.org") != std::string::npos;
-  const Observation* shown = agent != nullptr ? agent : plain_wheel ? index : nullptr;
+  const Observation* shown = agent != nullptr ? agent : told;
+  if (shown == nullptr && plain_wheel) shown = index;
   const bool named_plain = refused == nullptr && is_release_of_pytorch_org(subject.scene);
   if (shown == nullptr && !named_plain) return std::nullopt;
   Hypothesis mismatch;
@@ -60,8 +77,9 @@ std::optional<Hypothesis> find_runtime_for_wsl(const LogSubject& subject) {
       shown == nullptr
           ? show(subject.scene.torch_rocm, "a wheel from pytorch.org, which is not built for WSL")
           : show(subject, *shown,
-                 agent != nullptr ? "the system's runtime sees the GPU"
-                                  : "a wheel that is not built for WSL"));
+                 shown == agent  ? "the system's runtime sees the GPU"
+                 : shown == told ? "the system's runtime is said to see the GPU"
+                                 : "a wheel that is not built for WSL"));
   mismatch.evidence.push_back(platform_of(subject).evidence);
   mismatch.fix = {sentence("Install the PyTorch wheels that AMD builds for WSL (from "
                            "repo.radeon.com, rocm-rel-7.2.1 or later)."),
