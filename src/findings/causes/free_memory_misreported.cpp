@@ -12,6 +12,7 @@
 #include "findings/causes/device_memory.h"
 #include "findings/causes/free_memory_claim.h"
 #include "findings/causes/shortfall.h"
+#include "findings/causes/two_totals.h"
 
 namespace headroom::findings {
 namespace {
@@ -67,21 +68,6 @@ FigureClaim of_own_check(const LogSubject& subject, const DeviceMemory& memory) 
           {check, memory.hip_free->seen}};
 }
 
-// Whether two of ollama's lines are of the same GPU: its number and its target are the same, and no
-// setting between them changes what it has.
-bool is_same_gpu(const LogSubject& subject, const Observation& one, const Observation& other) {
-  const auto device_at = [&](const Observation& line) -> const Observation* {
-    for (const Observation* device : subject.log.of("ollama-device")) {
-      if (device->log == line.log && device->line == line.line) return device;
-    }
-    return nullptr;
-  };
-  const Observation *a = device_at(one), *b = device_at(other);
-  if (a == nullptr || b == nullptr || a->log != b->log) return false;
-  const bool changed = subject.log.any_of({"module-options", "pages-limit-file", "amd-ttm"});
-  return !changed && a->value("gfx") == b->value("gfx") && a->value("index") == b->value("index");
-}
-
 // ollama plans the next model with what the previous one left free, although that one has been
 // unloaded.
 FigureClaim of_server_plan(const LogSubject& subject, const DeviceMemory& memory) {
@@ -112,21 +98,15 @@ FigureClaim of_server_plan(const LogSubject& subject, const DeviceMemory& memory
 
 // ollama counts one GPU's memory twice, and differently: another release of it asks another layer.
 FigureClaim of_two_totals(const LogSubject& subject) {
-  const auto lines = subject.log.of("ollama-memory");
-  for (const Observation* before : lines) {
-    for (const Observation* after : lines) {
-      if (!is_before(*before, *after) || !is_same_gpu(subject, *before, *after)) continue;
-      const auto more = amount_of(*before, "total"), less = amount_of(*after, "total");
-      if (!more || !less || part_of(*less, *more) > 0.75) continue;
-      return {0.7,
-              fmt::format("ollama counts {} on the GPU for which it counted {} before",
-                          to_string(*less), to_string(*more)),
-              "The GPU's memory did not shrink. The newer start asks another layer, which on an "
-              "integrated GPU may know the carve-out alone.",
-              {after, before}};
-    }
-  }
-  return {};
+  const TwoTotals totals = find_two_totals(subject);
+  if (totals.after == nullptr) return {};
+  // Where it is the carve-out alone, there is a better name for it.
+  return {is_carve_out(totals.less) ? 0.5 : 0.7,
+          fmt::format("ollama counts {} on the GPU for which it counted {} before",
+                      to_string(totals.less), to_string(totals.more)),
+          "The GPU's memory did not shrink. The newer start asks another layer, which on an "
+          "integrated GPU may know the carve-out alone.",
+          {totals.after, totals.before}};
 }
 
 // ollama found the GPU, and read no memory for it.

@@ -134,6 +134,31 @@ TEST(Attachments, hold_what_a_guess_would_only_guess) {
   EXPECT_THAT(texts_of(found.cause.fix), Contains(HasSubstr("attached file")));
 }
 
+TEST(TwoTotals, that_shrink_to_what_a_bios_sets_aside_are_the_carve_out) {
+  const auto start = [](const char* total) {
+    return std::string(
+               "time=2025-09-01T10:00:00Z level=INFO source=types.go:42 msg=\"inference compute\" "
+               "id=0 library=ROCm compute=gfx1103 name=ROCm0 description=\"AMD Radeon 780M\" "
+               "type=iGPU total=\"") +
+           total + "\" available=\"" + total + "\"\n";
+  };
+  constexpr std::string_view apu = R"({"vendor": "AMD", "gpu": "Radeon 780M", "gfx": "gfx1103"})";
+  EXPECT_EQ(diagnose(start("48.0 GiB") + start("1.0 GiB") + "Loading fails since the update\n", apu)
+                .cause.id,
+            "uma-carveout-small");
+  EXPECT_EQ(
+      diagnose(start("48.0 GiB") + start("23.4 GiB") + "Loading fails since the update\n", apu)
+          .cause.id,
+      "free-memory-misreported");
+}
+
+TEST(SaidFigures, of_two_sources_that_differ_are_a_misreport) {
+  EXPECT_EQ(
+      diagnose("The used memory shown in nvtop does not match what hipMemGetInfo tells me\n", amd)
+          .cause.id,
+      "free-memory-misreported");
+}
+
 // ------------------------------------------------------------------ access
 
 TEST(SaidAccess, root_may_be_written_with_marks) {

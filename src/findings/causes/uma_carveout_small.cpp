@@ -9,6 +9,7 @@
 #include "findings/causes/amounts.h"
 #include "findings/causes/apu_pool.h"
 #include "findings/causes/causes.h"
+#include "findings/causes/two_totals.h"
 
 namespace headroom::findings {
 namespace {
@@ -53,7 +54,33 @@ double sure_of(const LogSubject& subject, const ApuPool& pool) {
   return pool.carve_out ? 0 : 0.4;
 }
 
+// An earlier start of the server counted the memory that the GPU shares; this one counts what the
+// BIOS sets aside alone.
+std::optional<Hypothesis> find_shrunken(const LogSubject& subject) {
+  const TwoTotals totals = find_two_totals(subject);
+  if (totals.after == nullptr || !is_carve_out(totals.less)) return std::nullopt;
+  const bool integrated = subject.scene.integrated_gpu() != nullptr ||
+                          totals.after->text.find("type=iGPU") != std::string::npos;
+  if (!integrated) return std::nullopt;
+  Hypothesis small;
+  small.confidence = 0.72;
+  small.title = fmt::format("Only the BIOS carve-out of {} is counted now, {} instead of {}",
+                            apu_name(subject), to_string(totals.less), to_string(totals.more));
+  small.reasons.emplace_back(
+      "It is the same GPU, whose memory did not shrink. Another release of the server asks another "
+      "layer, which knows the carve-out alone.");
+  small.evidence = {show(subject, *totals.after, "what it counts now"),
+                    show(subject, *totals.before, "what it counted before")};
+  small.fix = {
+      sentence("Use the release that counted all of it, or a later one that adds GTT again."),
+      sentence("Or tell the server how many layers go to the GPU: num_gpu."),
+      sentence("Or give the GPU more memory in the BIOS: UMA Frame Buffer Size.")};
+  small.alternatives = {{"framework-bug", 0.15, "the same start with the release before"}};
+  return small;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
+  if (auto shrunken = find_shrunken(subject)) return shrunken;
   const auto pool = apu_pool(subject);
   if (!pool) return std::nullopt;
   Hypothesis small;
