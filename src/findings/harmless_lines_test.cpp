@@ -166,6 +166,7 @@ const Lines& progress() {
        "throughput: 41.2 tokens/s"},
       {"server-ready", "INFO:     Application startup complete."},
       {"prompt-executed", "Prompt executed in 31.20 seconds"},
+      {"perplexity-measured", "Final estimate: PPL = 6.2041 +/- 0.03812"},
       {"model-loading", "Model loaded in 6.1s (load weights from disk: 1.2s)"},
   };
   return lines;

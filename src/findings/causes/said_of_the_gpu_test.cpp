@@ -110,6 +110,36 @@ TEST(Notices, a_report_that_tells_of_worse_is_not_cleared_by_them) {
       "none");
 }
 
+// ------------------------------------------------------------------ framework-bug
+
+TEST(Batching, must_not_change_a_result) {
+  const std::string small =
+      "$ ./llama-perplexity -m q.gguf -f wiki.raw \\\n    -b 64 -ngl 99\n"
+      "Final estimate: PPL = 911.2000 +/- 9.1\n";
+  const std::string large =
+      "$ ./llama-perplexity -m q.gguf -f wiki.raw \\\n    -b 512 -ngl 99\n"
+      "Final estimate: PPL = 8.1000 +/- 0.1\n";
+  const auto found = diagnose(small + large, amd);
+  EXPECT_EQ(found.cause.id, "framework-bug");
+  EXPECT_THAT(found.cause.title, HasSubstr("-b 64"));
+  EXPECT_THAT(found.cause.title, HasSubstr("-b 512"));
+  // Another model has another perplexity, and rounding changes it a little.
+  const std::string other =
+      "$ ./llama-perplexity -m r.gguf -f wiki.raw \\\n    -b 512 -ngl 99\n"
+      "Final estimate: PPL = 8.1000 +/- 0.1\n";
+  EXPECT_NE(diagnose(small + other, amd).cause.id, "framework-bug");
+  const std::string near =
+      "$ ./llama-perplexity -m q.gguf -f wiki.raw \\\n    -b 64 -ngl 99\n"
+      "Final estimate: PPL = 8.1300 +/- 0.1\n";
+  EXPECT_NE(diagnose(near + large, amd).cause.id, "framework-bug");
+}
+
+TEST(WrongNumbers, on_a_target_are_not_missing_code_for_it) {
+  const auto found = diagnose(
+      "HIP on gfx1102: the embeddings are wrong, which is not a crash but a problem\n", amd);
+  EXPECT_EQ(found.cause.id, "framework-bug");
+}
+
 // ------------------------------------------------------------------ limits beside memory
 
 TEST(TinyRequests, that_fail_beside_much_free_memory_are_about_no_amount) {
