@@ -128,6 +128,21 @@ bool weigh_only_change(const LogSubject& subject, std::string_view cause, Hypoth
   return true;
 }
 
+// A refusal that another build of the framework does not make, with the same options on the same
+// machine, is that build's own.
+bool weigh_other_build(const LogSubject& subject, std::string_view cause, Hypothesis& hypothesis) {
+  const Observation* refused = subject.log.first("hipblaslt-refused");
+  if (cause != "unsupported-option" || refused == nullptr || !rests_on(hypothesis, *refused)) {
+    return false;
+  }
+  const ToldVersions told = told_versions(subject.log, Component::torch);
+  if (told.told == nullptr || !(told.is_comparison() || told.going_back_helps)) return false;
+  constexpr double keeps = 0.35;
+  speak_against(hypothesis, keeps,
+                show(subject, *told.told, "another build is said to work with the same options"));
+  return true;
+}
+
 // What holds for one of several GPUs says nothing about the others.
 bool may_be_another_gpu(const LogSubject& subject) {
   return subject.scene.gpus.size() > 1;
@@ -157,6 +172,7 @@ bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
   any |= weigh_reach_in_wsl(subject, cause, hypothesis);
   any |= weigh_other_release(subject, cause, hypothesis);
   any |= weigh_only_change(subject, cause, hypothesis);
+  any |= weigh_other_build(subject, cause, hypothesis);
   if (!names_cause(of_rocms_code, cause)) return any;
   if (const Observation* vulkan = failed_with_vulkan(subject, hypothesis)) {
     constexpr double keeps = 0.3;

@@ -140,6 +140,28 @@ TEST(WrongNumbers, on_a_target_are_not_missing_code_for_it) {
   EXPECT_EQ(found.cause.id, "framework-bug");
 }
 
+TEST(OtherBuilds, that_take_the_same_gpu_show_that_a_refusal_is_the_builds_own) {
+  const std::string refusal =
+      "RuntimeError: Attempting to use hipBLASLt on a unsupported architecture!\n";
+  EXPECT_EQ(diagnose(refusal, amd).cause.id, "unsupported-option");
+  const auto found =
+      diagnose(refusal +
+                   "I get it with the nightly of torch that I installed this morning\n"
+                   "I went back to these and tried them on the same machine\n"
+                   "torch==2.9.0.dev20250601+rocm6.4\n"
+                   "torch==2.9.0.dev20250611+rocm6.4\n"
+                   "They all work.\n",
+               amd);
+  EXPECT_EQ(found.cause.id, "framework-bug");
+  EXPECT_GT(confidence_of(found, "unsupported-option"), 0);
+}
+
+TEST(ToldReleases, going_to_a_menu_is_no_change_of_a_release) {
+  EXPECT_NE(
+      diagnose("ComfyUI failed and went to the start page, which is a problem\n", amd).cause.id,
+      "framework-bug");
+}
+
 // ------------------------------------------------------------------ limits beside memory
 
 TEST(TinyRequests, that_fail_beside_much_free_memory_are_about_no_amount) {

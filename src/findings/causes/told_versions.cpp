@@ -218,7 +218,7 @@ class Reader {
     for (std::size_t i = end + 1; i < words.size() && words[i].kind != Kind::stop; ++i) {
       if (is_outcome(words[i])) return words[i].kind == Kind::good;
     }
-    constexpr std::uint64_t near = 5;
+    constexpr std::uint64_t near = 8;  // A list of builds may stand between.
     for (const Observation* one : outcomes_) {
       const bool follows = one->log == line_->log && one->line > line_->line;
       if (follows && one->line - line_->line <= near) return true;
@@ -242,6 +242,20 @@ class Reader {
     if (!*good && (kind == Kind::forth || tells_of_a_break(words, begin, at, end))) {
       told_.newer_breaks = true;
     }
+  }
+
+  // "Went to the next menu" is no change of a release: what ends in "to" has to name one.
+  static bool names_a_release(const Words& words, std::size_t at, std::size_t end) {
+    if (!words[at].text.ends_with(" to")) return true;
+    for (std::size_t i = at + 1; i < end; ++i) {
+      const Kind kind = words[i].kind;
+      if (kind == Kind::component || kind == Kind::version || kind == Kind::newer ||
+          kind == Kind::older) {
+        return true;
+      }
+      if (is_outcome(words[i]) || kind == Kind::pause) return false;
+    }
+    return false;
   }
 
   // What is installed beside a job is no other release of it, unless that cured the failure.
@@ -299,7 +313,8 @@ class Reader {
           take_pair(words, begin, i, second, end);
           i = second;
         }
-      } else if (kind == Kind::back || kind == Kind::forth || is_added(words, i, end)) {
+      } else if (kind == Kind::back || is_added(words, i, end) ||
+                 (kind == Kind::forth && names_a_release(words, i, end))) {
         if (subject_of(words, i, i, end) == about_ || names_alone(words, begin, end)) {
           take_change(words, begin, i, end);
         }
