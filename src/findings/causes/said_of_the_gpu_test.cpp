@@ -112,6 +112,20 @@ TEST(Notices, a_report_that_tells_of_worse_is_not_cleared_by_them) {
 
 // ------------------------------------------------------------------ framework-bug
 
+TEST(SaidOptions, one_that_changes_nothing_is_the_programs_mistake) {
+  for (const char* told :
+       {"The command line option --gpu-index has no effect, and I cannot get it to take card 2\n",
+        "It does not matter what I pass to --device-id, the problem is that card 0 is taken\n",
+        "The argument `--main-gpu` seems to be silently ignored, which is a problem with two "
+        "cards\n"}) {
+    EXPECT_EQ(diagnose(told, amd).cause.id, "framework-bug") << told;
+  }
+  // A variable is no option of the program, and a compiler's remark is nobody's complaint.
+  EXPECT_NE(diagnose("HSA_OVERRIDE_GFX_VERSION has no effect here, it is the same problem\n", amd)
+                .cause.id,
+            "framework-bug");
+}
+
 TEST(Batching, must_not_change_a_result) {
   const std::string small =
       "$ ./llama-perplexity -m q.gguf -f wiki.raw \\\n    -b 64 -ngl 99\n"
@@ -202,6 +216,13 @@ TEST(TwoTotals, that_shrink_to_what_a_bios_sets_aside_are_the_carve_out) {
       diagnose(start("48.0 GiB") + start("23.4 GiB") + "Loading fails since the update\n", apu)
           .cause.id,
       "free-memory-misreported");
+}
+
+TEST(SaidFunctions, of_hip_that_do_not_do_their_work_are_rocms) {
+  EXPECT_EQ(
+      diagnose("With ROCm 6.1, calling `hipFreeAsync` never returns the memory to the pool\n", amd)
+          .cause.id,
+      "rocm-regression");
 }
 
 TEST(SaidFigures, of_two_sources_that_differ_are_a_misreport) {
