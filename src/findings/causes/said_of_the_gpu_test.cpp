@@ -238,8 +238,7 @@ TEST(SaidAccess, root_may_be_written_with_marks) {
   const std::string failed =
       "hsa api call failure at: /src/rocminfo.cc:1102\n"
       "Call returned HSA_STATUS_ERROR_OUT_OF_RESOURCES: The runtime failed to allocate\n";
-  EXPECT_EQ(diagnose(failed + "As _root_ the tool runs well\n", amd).cause.id,
-            "device-permission");
+  EXPECT_EQ(diagnose(failed + "As _root_ the tool runs well\n", amd).cause.id, "device-permission");
   EXPECT_EQ(diagnose(failed + "*sudo rocminfo* lists the card\n", amd).cause.id,
             "device-permission");
 }
