@@ -8,6 +8,7 @@
 #include "allocator/backends/host_verdict.h"
 #include "base/json_text.h"
 #include "trainer/data/checksum.h"
+#include "trainer/gpu_settings.h"
 #include "trainer/kernels/kernels.h"
 #include "trainer/ranks/c10d_group.h"
 #include "trainer/ranks/pipeline.h"
@@ -76,9 +77,10 @@ Result<Bytes> capacity_of(const TrainRequest& request) {
   HEADROOM_TRY(const Bytes asked, settings.capacity ? Result<Bytes>(*settings.capacity)
                                   : gpu             ? free_on_gpu(*gpu)
                                                     : installed_ram());
-  const bool shares = !settings.capacity && !gpu;
-  const std::uint64_t own = shares ? asked.value / request.place.on_this_machine : asked.value;
-  return Bytes{round_down(own, allocator::page_bytes)};  // As the allocator does.
+  const std::uint32_t sharers = settings.capacity ? 1
+                                : gpu             ? ranks_on_same_gpu(request.place, count_gpus())
+                                                  : request.place.on_this_machine;
+  return Bytes{round_down(asked.value / sharers, allocator::page_bytes)};  // As the allocator does.
 }
 
 // Of what the job offloads, if anything.

@@ -26,7 +26,13 @@ Status check_job(const Settings& settings) {
   return Done{};
 }
 
-// GPUs that the runtime counts; 1 where libtorch sees some and nothing here can count them.
+// Ranks of one machine take its GPUs in turn.
+int gpu_of(std::uint32_t turn, int gpus) {
+  return static_cast<int>(turn % static_cast<std::uint32_t>(gpus));
+}
+
+}  // namespace
+
 int count_gpus() {
   const auto runtime = replaceable_gpu_runtime();
   if (!runtime) return 1;
@@ -35,7 +41,13 @@ int count_gpus() {
   return count && *count > 0 ? *count : 1;
 }
 
-}  // namespace
+std::uint32_t ranks_on_same_gpu(const RankPlace& place, int gpus) {
+  const int own = gpu_of(place.rank % place.on_this_machine, gpus);
+  std::uint32_t ranks = 0;
+  for (std::uint32_t turn = 0; turn < place.on_this_machine; ++turn)
+    if (gpu_of(turn, gpus) == own) ++ranks;
+  return ranks;
+}
 
 Result<std::optional<std::string>> choose_device(const std::string& asked, const RankPlace& place,
                                                  Settings& settings) {
@@ -53,7 +65,8 @@ Result<std::optional<std::string>> choose_device(const std::string& asked, const
     return std::optional<std::string>("on the processor: " + can.error().message);
   }
   const std::uint32_t turn = place.rank % place.on_this_machine;
-  settings.model.device = at::Device(at::kCUDA, static_cast<at::DeviceIndex>(turn % count_gpus()));
+  settings.model.device =
+      at::Device(at::kCUDA, static_cast<at::DeviceIndex>(gpu_of(turn, count_gpus())));
   return std::optional<std::string>();
 }
 

@@ -3,6 +3,7 @@
 // with libtorch's operations (ops/by_libtorch.h).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -17,5 +18,11 @@ namespace headroom::trainer {
 // know, if anything. Fails (unsupported) where "gpu" cannot be done, and names why.
 Result<std::optional<std::string>> choose_device(const std::string& asked, const RankPlace& place,
                                                  Settings& settings);
+
+// GPUs that the runtime counts; 1 where libtorch sees some and nothing here can count them.
+int count_gpus();
+
+// How many ranks of this machine, which has so many GPUs, compute on the one of this rank.
+std::uint32_t ranks_on_same_gpu(const RankPlace& place, int gpus);
 
 }  // namespace headroom::trainer

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "trainer/gpu_allocator.h"
 #include "trainer/testing/tiny_job.h"
 
@@ -38,6 +40,18 @@ TEST_F(NoGpu, memory_of_a_gpu_is_refused_with_what_helps) {
   const auto memory = DeviceMemory::create({.capacity = 32_MiB, .gpu = 0});
   ASSERT_FALSE(memory);
   EXPECT_THAT(memory.error().next, HasSubstr("--device cpu"));
+}
+
+TEST(GpuSettings, ranks_take_the_gpus_of_their_machine_in_turn) {
+  RankPlace place;
+  place.ranks = 6;
+  place.on_this_machine = 3;
+  for (const auto& [rank, sharing] : {std::pair{0U, 2U}, {1U, 1U}, {2U, 2U}, {3U, 2U}, {4U, 1U}}) {
+    place.rank = rank;
+    EXPECT_EQ(ranks_on_same_gpu(place, 2), sharing) << rank;
+    EXPECT_EQ(ranks_on_same_gpu(place, 1), 3U) << rank;
+    EXPECT_EQ(ranks_on_same_gpu(place, 4), 1U) << rank;
+  }
 }
 
 }  // namespace
