@@ -21,7 +21,8 @@ struct KillPlan {
   std::uint32_t limit_ms = 60'000;  // After which a survivor hangs.
 };
 
-// Every other one is SIGSTOP; every third job averages in pieces. The moment is up to 20 ms after the first bucket is done.
+// Every other one is SIGSTOP; every third job averages in pieces. The moment is up to 20 ms after
+// the first bucket is done.
 Kills run_kills(const KillPlan& plan);
 
 }  // namespace headroom::averager::testing
