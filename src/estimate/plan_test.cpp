@@ -173,7 +173,7 @@ TEST(Plan, pytorchs_allocator_may_reserve_less_for_a_larger_batch_and_the_plan_s
 TEST(Plan, hopeless_job_gets_no_advice) {
   const auto made = plan(
       tiny,
-      "[engine]\nkind = \"headroom\"\n[device]\ncapacity = \"2MiB\"\n[compute]\ndtype=\"fp32\"\n");
+      "[engine]\nkind = \"headroom\"\n[device]\ncapacity = \"1MiB\"\n[compute]\ndtype=\"fp32\"\n");
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ(made->fits, false);
   EXPECT_TRUE(made->advice.empty());
