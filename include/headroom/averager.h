@@ -129,7 +129,8 @@ enum {
 };
 enum { HEADROOM_AVERAGER_FLOAT32 = 0, HEADROOM_AVERAGER_BFLOAT16 = 1 };
 /* The bucket is averaged piece by piece, so that what is copied stays in the caches: for large
-   buckets that are copied half the time and less, and it may be larger than the arena. The price:
+   buckets that are copied half the time and less, and it may be larger than the arena, which only
+   has to hold a piece: 2 chunks for each rank, 4 at least. The price:
    who is present is decided of each piece. If a rank is lost on the way, it has a part in the
    pieces before that and in none after; `present` of the result are those of all pieces, `lost`
    those of any. The flag is ignored for a broadcast and with HEADROOM_AVERAGER_FAIL. */

@@ -94,12 +94,14 @@ Status Averager::check(const Request& request) const {
                     static_cast<std::uint32_t>(request.type), request.root, request.elements),
         "include/headroom/averager.h names them"};
   const std::uint64_t most = segment_.terms().arena_bytes / bytes_of(request.type);
-  if (piece_elements(request) > most)
-    return Error{
-        Errc::out_of_memory,
-        fmt::format("expected at most {} elements, which fill the arena of {}, found {}", most,
-                    to_string(Bytes{segment_.terms().arena_bytes}), request.elements),
-        "make arena_bytes larger, for all ranks"};
+  const std::uint64_t piece = piece_elements(request);
+  const bool is_whole = piece == request.elements;
+  if (piece > most)
+    return Error{Errc::out_of_memory,
+                 fmt::format("expected at most {} elements{}, which fill the arena of {}, found {}",
+                             most, is_whole ? "" : " in a piece",
+                             to_string(Bytes{segment_.terms().arena_bytes}), piece),
+                 "make arena_bytes larger, for all ranks"};
   if (request.data == nullptr && request.elements != 0)
     return Error{Errc::invalid, "expected data, found a null pointer", ""};
   if (reinterpret_cast<std::uintptr_t>(request.data) % bytes_of(request.type) != 0)

@@ -83,6 +83,8 @@ std::string would_fit_alone(const Plan& plan, std::size_t width) {
 
 // Where no setting helps: what alone is too much, and what is left.
 std::string hopeless(const Plan& plan, std::size_t width) {
+  // The verdict says what helps where the device has room.
+  if (!plan.host_fits && plan.device_bytes <= *plan.capacity_bytes) return "";
   const bool trains = plan.job.method.kind != estimate::MethodKind::inference;
   const std::uint64_t context = plan.context_bytes;
   const Bytes room = saturating_sub(Bytes{*plan.capacity_bytes}, Bytes{context});

@@ -109,7 +109,10 @@ Json to_json(const estimate::Plan& plan) {
   if (!plan.fits) missing["/fits"] = "no capacity was given: device.capacity or device.gpu";
   if (!plan.capacity_bytes)
     missing["/capacity_bytes"] = "no capacity was given: device.capacity or device.gpu";
-  if (!plan.first_failure) missing["/first_failure"] = "nothing failed";
+  if (!plan.first_failure)
+    missing["/first_failure"] =
+        plan.host_fits ? "nothing failed"
+                       : "what does not fit is host memory, where the order is not followed";
   Json json = {
       {"schema", "headroom.plan/1"},
       {"fits", or_null(plan.fits)},

@@ -92,7 +92,9 @@ std::string verdict(const Plan& plan, const Style& style) {
       if (!plan.host_fits)
         return style.red("It does not fit:") +
                fmt::format(
-                   " what is offloaded needs {} of host memory, and device.host_capacity is {}.\n",
+                   " what is offloaded needs {} of host memory, and device.host_capacity is {}.\n"
+                   "Give it that much, if the machine has it free, or offload less: "
+                   "optimizer.offload = false or\ncompute.activation_offloading = false.\n",
                    to_string(Bytes{plan.host.bytes}), to_string(*plan.job.device.host_capacity));
       return style.red("It does not fit:") + fmt::format(" it needs {}, and the device has {}.\n",
                                                          to_string(device), to_string(capacity));

@@ -21,8 +21,15 @@ Error no_room(std::uint64_t bytes, allocator::Component tag, const allocator::Us
                       to_string(Bytes{bytes}), to_string(tag), to_string(Bytes{usage.live_bytes}),
                       to_string(capacity)),
           "give it more with device.host_capacity (headroom plan JOB says how much), if the "
-          "machine has that free; or keep more on the device: optimizer.offload, "
-          "compute.activation_offloading"};
+          "machine has that free; or keep more on the device: optimizer.offload = false, "
+          "compute.activation_offloading = false"};
+}
+
+Error refused(std::uint64_t bytes, allocator::Component tag, const Error& why) {
+  return {Errc::out_of_memory,
+          fmt::format("out of host memory: expected {} more for the {}, and the system refused: {}",
+                      to_string(Bytes{bytes}), to_string(tag), why.message),
+          why.next};
 }
 
 }  // namespace
@@ -32,10 +39,11 @@ Result<std::unique_ptr<HostDomain>> HostDomain::create(Bytes capacity, bool virt
   HEADROOM_TRY(auto backend, allocator::HostBackend::create(virtual_memory ? VirtualMemory::on
                                                                            : VirtualMemory::off));
   // States stay where they are, and what layers keep comes and goes in one order: nothing to plan.
-  return std::make_unique<HostDomain>(std::make_unique<allocator::HeadroomAllocator>(
-                                          std::move(backend), capacity.value,
-                                          allocator::HeadroomAllocator::Options{.planning = false}),
-                                      capacity);
+  auto policy = std::make_unique<allocator::HeadroomAllocator>(
+      std::move(backend), capacity.value, allocator::HeadroomAllocator::Options{.planning = false});
+  const auto* asked = policy.get();
+  return std::make_unique<HostDomain>(std::move(policy), capacity,
+                                      [asked] { return asked->device_refusal(); });
 }
 
 allocator::Usage HostDomain::usage() const {
@@ -55,7 +63,11 @@ at::Tensor HostDomain::empty(at::IntArrayRef shape, at::ScalarType type, allocat
 void* HostDomain::take(std::uint64_t bytes, allocator::Component tag) {
   const MutexLock lock(mutex_);
   const auto address = policy_->allocate({.bytes = bytes, .tag = tag});
-  if (!address) throw OutOfHostMemory(no_room(bytes, tag, policy_->usage(), capacity_));
+  if (!address) {
+    const auto why = refusal_ ? refusal_() : std::nullopt;
+    throw OutOfHostMemory(why ? refused(bytes, tag, *why)
+                              : no_room(bytes, tag, policy_->usage(), capacity_));
+  }
   // NOLINTNEXTLINE(performance-no-int-to-ptr): a policy's address is a pointer there.
   return reinterpret_cast<void*>(*address);
 }

@@ -9,7 +9,10 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <utility>
 
 #include "allocator/component.h"
 #include "allocator/policy.h"
@@ -35,9 +38,11 @@ class HostDomain {
  public:
   // Memory of this machine, in headroom's allocator; `virtual_memory`: it may be remapped.
   static Result<std::unique_ptr<HostDomain>> create(Bytes capacity, bool virtual_memory);
-  // `policy` keeps to the capacity and hands out addresses that the processor can use.
-  HostDomain(std::unique_ptr<allocator::Policy> policy, Bytes capacity)
-      : policy_(std::move(policy)), capacity_(capacity) {}
+  // `policy` keeps to the capacity and hands out addresses that the processor can use. `refusal`:
+  // why the system gave it no more, where that and not the capacity is what ended.
+  using Refusal = std::function<std::optional<Error>()>;
+  HostDomain(std::unique_ptr<allocator::Policy> policy, Bytes capacity, Refusal refusal = {})
+      : policy_(std::move(policy)), capacity_(capacity), refusal_(std::move(refusal)) {}
   HostDomain(const HostDomain&) = delete;
   HostDomain& operator=(const HostDomain&) = delete;
 
@@ -54,6 +59,7 @@ class HostDomain {
   mutable Mutex mutex_;
   std::unique_ptr<allocator::Policy> policy_ HEADROOM_GUARDED_BY(mutex_);
   Bytes capacity_;
+  Refusal refusal_;
 };
 
 // What of this machine's memory may be taken now (allocator/backends/host_memory.h): the capacity

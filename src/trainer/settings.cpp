@@ -260,7 +260,7 @@ Status check_capacity(const Settings& settings, Bytes capacity, std::optional<By
   if (host && fixed.offloaded > host->value)
     return Error{Errc::out_of_memory,
                  fmt::format("the optimizer state alone needs {} of host memory, and {} may be "
-                             "taken there",
+                             "taken there (device.host_capacity in whole pieces of 2 MiB)",
                              to_string(Bytes{fixed.offloaded}), to_string(*host)),
                  "set device.host_capacity above that, if the machine has it; or keep the state "
                  "on the device: optimizer.offload = false"};
