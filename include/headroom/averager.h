@@ -128,12 +128,12 @@ enum {
   HEADROOM_AVERAGER_BROADCAST = 2 /* Every rank gets what `root` has. */
 };
 enum { HEADROOM_AVERAGER_FLOAT32 = 0, HEADROOM_AVERAGER_BFLOAT16 = 1 };
-/* The bucket is averaged piece by piece, so that what is copied stays in the caches: for large
-   buckets that are copied half the time and less, and it may be larger than the arena, which only
-   has to hold a piece: 2 chunks for each rank, 4 at least. The price:
-   who is present is decided of each piece. If a rank is lost on the way, it has a part in the
-   pieces before that and in none after; `present` of the result are those of all pieces, `lost`
-   those of any. The flag is ignored for a broadcast and with HEADROOM_AVERAGER_FAIL. */
+/* The bucket is averaged piece by piece, so that what is copied stays in the caches: a third less
+   time for buckets of 16 MiB and more that are copied (docs/measurements.md). It may be larger than
+   the arena, which only has to hold a piece: 2 chunks for each rank, 4 at least. The price: who is
+   present is decided of each piece. If a rank is lost on the way, it has a part in the pieces
+   before that and in none after; `present` of the result are those of all pieces, `lost` those of
+   any. The flag is ignored for a broadcast and with HEADROOM_AVERAGER_FAIL. */
 enum { HEADROOM_AVERAGER_IN_PIECES = 1 };
 
 typedef struct headroom_averager_bucket {
