@@ -164,13 +164,19 @@ TEST(Relay, reader_that_is_slow_holds_nobody_up_and_gets_the_end) {
 
 TEST(Relay, who_waits_for_the_end_reads_the_rest_at_its_own_priority) {
   const Descriptor nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  Pipe begun;
   Pipe gate;
   std::vector<std::thread::id> readers;
   const auto relay = must_start(nowhere.get(), [&](std::string_view, std::uint64_t) {
-    if (readers.empty()) read_some(gate.reading.get());
+    if (readers.empty()) {
+      write_text(begun.writing.get(), "begun");
+      read_some(gate.reading.get());
+    }
     readers.push_back(std::this_thread::get_id());
   });
   write_text(relay->source(), std::string(1 << 20, 'x'));
+  // Without this a busy machine may hand over before the reader's own thread has its first piece.
+  EXPECT_EQ(read_some(begun.reading.get()), "begun");
   std::thread opener([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     write_text(gate.writing.get(), "go");
