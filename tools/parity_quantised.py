@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """headroom-train over a quantised base against bitsandbytes, transformers and PEFT on the CPU.
 
-    parity_quantised.py goldens FOLDER    writes FOLDER/numbers.json, what bitsandbytes makes of some numbers, and
-                                          FOLDER/nf4 and nf4-dq: tiny models as transformers saves them, with golden.json
+    parity_quantised.py goldens FOLDER    writes FOLDER/numbers.json, what bitsandbytes makes of some numbers,
+                                          FOLDER/adamw8bit.json, what 20 steps of its AdamW8bit make of some, and FOLDER/nf4 and nf4-dq: tiny models as transformers saves them, with golden.json
     parity_quantised.py compare PROGRAM   trains adapters with PROGRAM (headroom-train) and with PEFT for 50 steps over the same
                                           quantised base, and has transformers read the base that PROGRAM wrote
 
 Run it in the environment that tools/venv makes, after `pip install bitsandbytes` in a copy of it (0.50.2 was used).
-src/trainer/quantised_test.cpp reads the goldens.
+src/trainer/quantised_test.cpp and adamw8bit_test.cpp read the goldens.
 """
 import contextlib
 import json
@@ -22,6 +22,7 @@ import parity
 import torch
 import transformers
 from bitsandbytes import functional
+from bitsandbytes.backends.cpu import ops as cpu_ops
 from peft import PeftModel
 
 FAMILIES = ("llama", "qwen2", "qwen3", "phi3", "gemma2", "gpt2")
@@ -56,6 +57,34 @@ def write_numbers(path):
     codes, rows, _ = functional.int8_vectorwise_quant(weight)
     found["int8"] = {"codes": codes.flatten().tolist(), "SCB": whole(rows),
                      "dequantised": whole(functional.int8_vectorwise_dequant(codes, rows))}
+    path.write_text(json.dumps(found) + "\n")
+
+
+def quantise_exactly(numbers, code, absmax, codes, blocksize):
+    """To the nearest code, as bitsandbytes' GPU kernels do. Its CPU build looks codes up in a table of equal cells, which are
+    wider than the steps of the map near 0."""
+    rows = torch.nn.functional.pad(numbers.flatten(), (0, -numbers.numel() % blocksize)).view(-1, blocksize)
+    absmax.copy_(rows.abs().amax(1))
+    scaled = (rows * (1 / absmax.clamp_min(1e-38)).view(-1, 1)).flatten()[:numbers.numel()]
+    codes.copy_((scaled.unsqueeze(-1) - code).abs().argmin(-1).view(codes.shape))
+
+
+def write_adamw8bit(path):
+    """20 steps over a parameter whose last block is short: every 7th number after the first one and the last, and the states."""
+    weight = torch.nn.Parameter(torch.tensor(parity.made_up(41 * 101, 3)).reshape(41, 101))
+    optimizer, found = bitsandbytes.optim.AdamW8bit([weight], lr=0.01, weight_decay=0.1), {}
+    cpu_ops._quant_blockwise_fp32_direct = quantise_exactly
+    for step in range(1, 21):
+        weight.grad = torch.tensor(numbers(weight.numel(), 1000 * step)).reshape(weight.shape)
+        optimizer.step()
+        if step not in (1, 20):
+            continue
+        state = optimizer.state[weight]
+        found["first" if step == 1 else "last"] = {
+            "every_7th": [round(x, 8) for x in weight.flatten().tolist()[::7]],
+            "mean": state["state1"].flatten().tolist()[::7], "variance": state["state2"].flatten().tolist()[::7],
+            "mean_scale": whole(state["absmax1"]), "variance_scale": whole(state["absmax2"])}
+    found["unsigned_dynamic_map"] = [round(x, 10) for x in functional.create_dynamic_map(signed=False).tolist()]
     path.write_text(json.dumps(found) + "\n")
 
 
@@ -98,6 +127,7 @@ def write_folder(place, word):
 def write_goldens(folder):
     folder.mkdir(parents=True, exist_ok=True)
     write_numbers(folder / "numbers.json")
+    write_adamw8bit(folder / "adamw8bit.json")
     for word in ("nf4", "nf4-dq"):
         write_folder(folder / word, word)
 

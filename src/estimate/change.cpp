@@ -221,9 +221,9 @@ std::vector<Change> result_changes(const Job& job, const Device& device) {
   const auto add = [&changes]() -> Change& { return changes.emplace_back(); };
   const bool ours = job.engine.kind == EngineKind::headroom;
   const bool trains = job.method.kind != MethodKind::inference;
-  if (trains && !ours && job.optimizer.kind == OptimizerKind::adamw && !job.optimizer.offload) {
+  if (trains && job.optimizer.kind == OptimizerKind::adamw && !job.optimizer.offload) {
     add().optimizer = OptimizerKind::adamw8bit;
-    add().optimizer = OptimizerKind::adafactor;
+    if (!ours) add().optimizer = OptimizerKind::adafactor;
   }
   if (job.compute.dtype == DType::fp32) add().dtype = device.half;
   const bool adapters = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;

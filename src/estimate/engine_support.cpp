@@ -52,12 +52,9 @@ Status check_headroom(const Job& job) {
   if (compute.residual != compute.dtype || compute.embeddings != compute.dtype)
     return cannot("compute.residual", to_string(compute.residual), "one type for all",
                   "leave residual and embeddings out" + other);
-  if (job.optimizer.kind == OptimizerKind::adamw8bit)
-    return cannot("optimizer.kind", to_string(job.optimizer.kind),
-                  "\"adamw\", \"sgd\" and \"adafactor\"",
-                  "write kind = \"adafactor\", whose states are smaller still" + other);
-  if (job.optimizer.master != Master::none)
-    return cannot("optimizer.master", "fp32", "no master copies", "leave it out" + other);
+  if (job.optimizer.master != Master::none && compute.dtype == DType::fp32)
+    return cannot("optimizer.master", "fp32", "masters of weights that are not fp32 themselves",
+                  "leave it out, or write compute.dtype = \"bf16\"");
   return Done{};
 }
 

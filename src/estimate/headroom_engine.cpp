@@ -22,6 +22,10 @@ using ours::LayerRun;
 using ours::LayerSaved;
 using ours::Parameter;
 
+// trainer/adamw8bit.h and quantised/moments.h.
+constexpr std::uint64_t least_quantised = 4096;
+constexpr std::uint64_t moment_block = 256;
+
 class HeadroomStep {
  public:
   HeadroomStep(Tape& tape, const Job& job, const ModelConfig& model, const StagePart& part,
@@ -82,11 +86,11 @@ class HeadroomStep {
     }
     for (Parameter& parameter : parameters_.trainable()) {
       if (!first_step_) break;
-      for (const auto& [name, meta] : states_of(parameter.value)) {
+      for (const State& state : states_of(parameter.value)) {
         if (job_.optimizer.offload) {
-          host_.take(meta.bytes(), Component::optimizer);
+          host_.take(state.meta.bytes(), Component::optimizer);
         } else {
-          states_.push_back(tape_.empty(name, meta, Component::optimizer));
+          states_.push_back(tape_.empty(state.name, state.meta, Component::optimizer));
         }
       }
     }
@@ -167,14 +171,38 @@ class HeadroomStep {
   struct State {
     Name name;
     Meta meta;
+    std::uint64_t numbers_each = 1;
   };
 
-  // trainer/adamw.cpp, sgd.cpp and adafactor.cpp, shape_states.
+  bool has_master(const Meta& value) const {
+    return job_.optimizer.master == Master::fp32 && value.element != Element::fp32;
+  }
+
+  // trainer/optimizer.cpp, allocate_states.
   std::vector<State> states_of(const Meta& value) const {
+    if (!has_master(value)) return own_states_of(value);
+    const Meta wide{value.shape, Element::fp32};
+    std::vector<State> states = own_states_of(wide);
+    states.insert(states.begin(), {"optimizer.master", wide});
+    return states;
+  }
+
+  // trainer/adamw.cpp, adamw8bit.cpp, sgd.cpp and adafactor.cpp, shape_states.
+  std::vector<State> own_states_of(const Meta& value) const {
+    const Meta wide{value.shape, Element::fp32};
     switch (job_.optimizer.kind) {
       case OptimizerKind::adamw:
-      case OptimizerKind::adamw8bit:  // Refused (engine_support.h).
         return {{"optimizer.mean", value}, {"optimizer.variance", value}};
+      case OptimizerKind::adamw8bit: {
+        if (value.elements() < least_quantised)
+          return {{"optimizer.mean", wide}, {"optimizer.variance", wide}};
+        const Meta bytes{value.shape, Element::uint8};
+        const Meta scales{{(value.elements() + moment_block - 1) / moment_block}, Element::fp32};
+        return {{"optimizer.mean", bytes},
+                {"optimizer.mean_scale", scales, moment_block},
+                {"optimizer.variance", bytes},
+                {"optimizer.variance_scale", scales, moment_block}};
+      }
       case OptimizerKind::sgd:
         if (job_.optimizer.momentum > 0) return {{"optimizer.momentum", value}};
         return {};
@@ -200,15 +228,29 @@ class HeadroomStep {
     return Operation::adafactor;
   }
 
-  // trainer/optimizer.cpp, update_offloaded: `whole` ones, or a slice.
-  std::vector<Tensor> stage_states(const Meta& value, bool whole) {
+  // trainer/optimizer.cpp, update_staged: `whole` states, or a slice of each.
+  std::vector<Tensor> stage(const Meta& value, bool whole) {
     std::vector<Tensor> staged;
-    if (!job_.optimizer.offload) return staged;
-    for (auto [name, meta] : states_of(value)) {
-      if (!whole) meta.shape = {std::min(block_elements, meta.elements())};
+    const std::uint64_t most = std::min(block_elements, value.elements());
+    for (auto [name, meta, each] : states_of(value)) {
+      if (!job_.optimizer.offload) break;
+      if (!whole) meta.shape = {(most + each - 1) / each};
       staged.push_back(tape_.empty("optimizer.staged", meta, Component::workspace));
     }
+    if (has_master(value) && !whole)
+      staged.push_back(
+          tape_.empty("optimizer.gradient", {{most}, Element::fp32}, Component::workspace));
     return staged;
+  }
+
+  // Fp32 blocks that an update computes in; of AdamW's bytes a thread's stack has them.
+  int count_blocks(const Meta& value) const {
+    const bool factored = job_.optimizer.kind == OptimizerKind::adafactor;
+    if (value.element == Element::fp32) return 0;
+    if (has_master(value)) return factored ? 1 : 0;  // Of the gradient.
+    if (job_.optimizer.kind == OptimizerKind::adamw8bit && value.elements() >= least_quantised)
+      return 0;
+    return job_.optimizer.kind == OptimizerKind::sgd && job_.optimizer.momentum > 0 ? 3 : 2;
   }
 
   // The same files, update.
@@ -219,13 +261,10 @@ class HeadroomStep {
     std::uint64_t numbers = std::min(block_elements, value.elements());
     if (factored)
       numbers = columns * std::min(rows, std::max<std::uint64_t>(1, block_elements / columns));
-    const bool momentum = job_.optimizer.kind == OptimizerKind::sgd && job_.optimizer.momentum > 0;
-    std::vector<Tensor> held = stage_states(value, factored);
-    if (value.element != Element::fp32) {
-      for (int i = 0; i < (momentum ? 3 : 2); ++i)
-        held.push_back(
-            tape_.empty("optimizer.block", {{numbers}, Element::fp32}, Component::workspace));
-    }
+    std::vector<Tensor> held = stage(value, factored);
+    for (int i = 0; i < count_blocks(value); ++i)
+      held.push_back(
+          tape_.empty("optimizer.block", {{numbers}, Element::fp32}, Component::workspace));
     if (!factored) return;
     // Of the element sizes, int64's is fp64's.
     held.push_back(

@@ -181,11 +181,11 @@ double Adafactor::learning_rate(double factor) const {
   return rate_of_step(steps() + 1, factor);
 }
 
-std::vector<Optimizer::StateShape> Adafactor::shape_states(const at::Tensor& value) const {
-  require(value.dim() == 1 || value.dim() == 2, "parameters are vectors and matrices");
-  if (value.dim() == 1) return {{"variance", {value.size(0)}, at::kFloat}};
-  return {{"row_variance", {value.size(0)}, at::kFloat},
-          {"column_variance", {value.size(1)}, at::kFloat}};
+std::vector<Optimizer::StateShape> Adafactor::shape_states(at::IntArrayRef sizes,
+                                                           at::ScalarType) const {
+  require(sizes.size() == 1 || sizes.size() == 2, "parameters are vectors and matrices");
+  if (sizes.size() == 1) return {{"variance", {sizes[0]}, at::kFloat}};
+  return {{"row_variance", {sizes[0]}, at::kFloat}, {"column_variance", {sizes[1]}, at::kFloat}};
 }
 
 void Adafactor::update(const Part& part, const Factors& factors) {

@@ -17,13 +17,13 @@ namespace headroom::trainer {
 class Adafactor final : public Optimizer {
  public:
   Adafactor(std::deque<Parameter>& parameters, const AdafactorSettings& settings,
-            HostDomain* host = nullptr)
-      : Optimizer(parameters, host), settings_(settings) {}
+            const StateOptions& states = {})
+      : Optimizer(parameters, states), settings_(settings) {}
 
   double learning_rate(double factor) const override;
 
  private:
-  std::vector<StateShape> shape_states(const at::Tensor& value) const override;
+  std::vector<StateShape> shape_states(at::IntArrayRef sizes, at::ScalarType type) const override;
   bool is_by_number() const override { return false; }
   void update(const Part& part, const Factors& factors) override;
   double rate_of_step(std::uint64_t step, double factor) const;

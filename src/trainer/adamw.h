@@ -14,13 +14,13 @@ namespace headroom::trainer {
 class AdamW final : public Optimizer {
  public:
   AdamW(std::deque<Parameter>& parameters, const AdamWSettings& settings,
-        HostDomain* host = nullptr)
-      : Optimizer(parameters, host), settings_(settings) {}
+        const StateOptions& states = {})
+      : Optimizer(parameters, states), settings_(settings) {}
 
   double learning_rate(double factor) const override { return settings_.learning_rate * factor; }
 
  private:
-  std::vector<StateShape> shape_states(const at::Tensor& value) const override;
+  std::vector<StateShape> shape_states(at::IntArrayRef sizes, at::ScalarType type) const override;
   void update(const Part& part, const Factors& factors) override;
 
   AdamWSettings settings_;

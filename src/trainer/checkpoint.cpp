@@ -39,8 +39,9 @@ std::vector<NamedTensor> list_tensors(Model& model, const Optimizer& optimizer, 
     const std::size_t i = next++;
     if (parameter.is_copy && !with_copies) continue;
     tensors.push_back({parameter.name, parameter.value});
-    for (const auto& [name, value] : optimizer.states_of(i))
-      tensors.push_back({fmt::format("{}{}.{}", state_prefix, name, parameter.name), value});
+    for (const Optimizer::State& state : optimizer.states_of(i))
+      tensors.push_back(
+          {fmt::format("{}{}.{}", state_prefix, state.name, parameter.name), state.value});
   }
   return tensors;
 }

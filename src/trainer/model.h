@@ -7,6 +7,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/TensorOptions.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -151,8 +152,16 @@ struct ParameterBytes {
 };
 ParameterBytes parameter_bytes(const estimate::ModelConfig& config, const ModelOptions& options);
 
-// Of every trained matrix its rows and columns, of every trained vector its numbers: how many
-// second moments Adafactor keeps. Requires: no fused projections, if all weights train.
-std::uint64_t factored_numbers(const estimate::ModelConfig& config, const ModelOptions& options);
+// Trained parameters of one shape.
+struct TrainedShape {
+  std::uint64_t rows = 0;  // 0: vectors of `columns` numbers.
+  std::uint64_t columns = 0;
+  std::uint64_t count = 1;
+
+  std::uint64_t numbers() const { return std::max<std::uint64_t>(rows, 1) * columns; }
+};
+// Every parameter that Model::trainable() will have, in any order.
+std::vector<TrainedShape> trained_shapes(const estimate::ModelConfig& config,
+                                         const ModelOptions& options);
 
 }  // namespace headroom::trainer

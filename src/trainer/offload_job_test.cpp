@@ -64,6 +64,7 @@ TEST(OffloadedJob, the_model_and_the_checkpoint_are_the_same_to_the_byte) {
         {"compute.checkpointing=\"layer\"", "compute.dtype=\"bf16\""},
         {"method.kind=\"lora\"", "method.dropout=0.1", "batch.accumulate=2"},
         {"optimizer.kind=\"adafactor\""},
+        {"optimizer.kind=\"adamw8bit\"", "optimizer.master=\"fp32\"", "compute.dtype=\"bf16\""},
         {"data.packing=true"},
         {"optimizer.kind=\"sgd\"", "optimizer.momentum=0.9"}}) {
     const TinyJob job;

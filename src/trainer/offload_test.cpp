@@ -99,6 +99,7 @@ TEST(HostDomain, has_memory_of_this_machine_up_to_its_capacity) {
 const std::vector<std::pair<std::string, OptimizerSettings>>& all_optimizers() {
   static const std::vector<std::pair<std::string, OptimizerSettings>> all = {
       {"adamw", AdamWSettings{}},
+      {"adamw8bit", AdamWSettings{.in_bytes = true}},
       {"sgd", SgdSettings{}},
       {"sgd with momentum", SgdSettings{.weight_decay = 0.1, .momentum = 0.9, .nesterov = true}},
       {"adafactor", AdafactorSettings{.scale_parameter = true}}};
@@ -107,13 +108,13 @@ const std::vector<std::pair<std::string, OptimizerSettings>>& all_optimizers() {
 
 // After three steps of a matrix of several blocks, one of a part of a block, and a vector.
 std::vector<at::Tensor> stepped(const OptimizerSettings& settings, at::ScalarType type,
-                                HostDomain* host) {
+                                const StateOptions& states) {
   at::manual_seed(3);
   std::deque<Parameter> parameters;
   for (const std::vector<std::int64_t>& shape :
-       {std::vector<std::int64_t>{5, ops::block_elements / 3 + 7}, {37, 50}, {700}})
+       {std::vector<std::int64_t>{5, ops::block_elements / 3 + 7}, {37, 150}, {700}})
     parameters.push_back({"p", at::randn(shape).to(type), {}, true});
-  const auto optimizer = make_optimizer(parameters, settings, host);
+  const auto optimizer = make_optimizer(parameters, settings, states);
   for (int step = 0; step < 3; ++step) {
     for (Parameter& parameter : parameters)
       parameter.grad = at::randn(parameter.value.sizes()).to(type);
@@ -122,7 +123,7 @@ std::vector<at::Tensor> stepped(const OptimizerSettings& settings, at::ScalarTyp
   std::vector<at::Tensor> found;
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     found.push_back(parameters[i].value);
-    for (const auto& [name, value] : optimizer->states_of(i)) found.push_back(value.clone());
+    for (const auto& state : optimizer->states_of(i)) found.push_back(state.value.clone());
   }
   return found;
 }
@@ -138,7 +139,9 @@ TEST(OffloadedOptimizer, every_one_takes_the_same_steps_to_the_bit) {
   for (const auto& [name, settings] : all_optimizers()) {
     for (const at::ScalarType type : {at::kFloat, at::kBFloat16}) {
       const auto host = plain_host();
-      expect_equal(stepped(settings, type, host.get()), stepped(settings, type, nullptr), name);
+      for (const bool masters : {false, true})
+        expect_equal(stepped(settings, type, {.masters = masters, .host = host.get()}),
+                     stepped(settings, type, {.masters = masters}), name);
     }
   }
 }
@@ -149,8 +152,8 @@ TEST(OffloadedOptimizer, so_does_libtorch) {
   for (const auto& [name, settings] : all_optimizers()) {
     if (name == "adafactor") continue;
     const auto host = plain_host();
-    expect_equal(stepped(settings, at::kFloat, host.get()), stepped(settings, at::kFloat, nullptr),
-                 name);
+    expect_equal(stepped(settings, at::kFloat, {.host = host.get()}),
+                 stepped(settings, at::kFloat, {}), name);
   }
 }
 
@@ -161,7 +164,7 @@ TEST(OffloadedOptimizer, the_device_holds_a_block_of_each_state_during_a_step_al
   const auto host = plain_host();
   std::deque<Parameter> parameters;
   parameters.push_back({"w", at::zeros({numbers}), {}, true});
-  const auto optimizer = make_optimizer(parameters, AdamWSettings{}, host.get());
+  const auto optimizer = make_optimizer(parameters, AdamWSettings{}, {.host = host.get()});
   parameters[0].grad = at::ones({numbers});
   const std::uint64_t before = memory.usage().live_bytes;
   optimizer->step();
@@ -261,7 +264,7 @@ Injected step_with(std::uint64_t device_grants, std::uint64_t host_grants) {
       ModelOptions options;
       options.activations_host = &host;
       const auto model = make_model(testing::tiny_config(), options);
-      const auto optimizer = make_optimizer(model->trainable(), AdamWSettings{}, &host);
+      const auto optimizer = make_optimizer(model->trainable(), AdamWSettings{}, {.host = &host});
       const auto batch = testing::pad(testing::random_samples({9, 5}, 17));
       for (int step = 0; step < 2; ++step) {
         try {

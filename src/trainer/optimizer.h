@@ -6,6 +6,10 @@
 // is updated, and they are copied back: where every number is updated by itself, as many as a block
 // has room for (ops/row_blocks.h), so that beside the temporaries of an update a step needs one
 // such block (workspace) for each state. The numbers are the same, to the bit.
+//
+// With masters a half-precision parameter has one state more, its values in fp32: those are moved,
+// and the parameter becomes what they round to. Its gradient is copied in fp32 too, a block at a
+// time (workspace), where every number is updated by itself.
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -29,6 +33,7 @@ struct AdamWSettings {
   double beta1 = 0.9;
   double beta2 = 0.999;
   double epsilon = 1e-8;
+  bool in_bytes = false;  // Its states: AdamW8bit.
 };
 
 struct SgdSettings {
@@ -52,6 +57,12 @@ struct AdafactorSettings {
 
 using OptimizerSettings = std::variant<AdamWSettings, SgdSettings, AdafactorSettings>;
 
+// What is kept beside a parameter's own, and where.
+struct StateOptions {
+  bool masters = false;        // In fp32, of what is not as wide.
+  HostDomain* host = nullptr;  // Offloaded to it.
+};
+
 // What one step multiplies: by its schedule, and by what clips the gradients.
 struct StepFactors {
   double rate = 1;      // Of the learning rate, weight decay included.
@@ -66,6 +77,7 @@ class Optimizer {
   struct State {
     std::string name;
     at::Tensor value;
+    std::int64_t numbers_each = 1;  // Of the parameter, for each of the state in their order.
   };
 
   Optimizer(const Optimizer&) = delete;
@@ -93,6 +105,7 @@ class Optimizer {
     const char* name;
     std::vector<std::int64_t> sizes;
     at::ScalarType type;
+    std::int64_t numbers_each = 1;
   };
   // What one update works on: a parameter as it is, or some of its numbers in a row. The states are
   // on the device, in the order of shape_states().
@@ -102,28 +115,32 @@ class Optimizer {
     std::vector<at::Tensor> states;
   };
 
-  Optimizer(std::deque<Parameter>& parameters, HostDomain* host)
-      : parameters_(parameters), host_(host) {}
+  Optimizer(std::deque<Parameter>& parameters, const StateOptions& options)
+      : parameters_(parameters), options_(options) {}
 
-  virtual std::vector<StateShape> shape_states(const at::Tensor& value) const = 0;
-  // Whether each number is updated by itself, with its own number of each state.
+  // Of a parameter of these sizes that is updated in `type`.
+  virtual std::vector<StateShape> shape_states(at::IntArrayRef sizes,
+                                               at::ScalarType type) const = 0;
+  // Whether numbers are updated by themselves, each with its own of each state or, of states of
+  // several numbers each, blocks of those.
   virtual bool is_by_number() const { return true; }
   // One step of one part; steps() counts it already.
   virtual void update(const Part& part, const Factors& factors) = 0;
 
  private:
-  void update_offloaded(const Parameter& parameter, const std::vector<State>& states,
-                        const Factors& factors);
+  bool has_master(const at::Tensor& value) const;
+  void update_staged(const Parameter& parameter, const std::vector<State>& states,
+                     const Factors& factors);
 
   std::deque<Parameter>& parameters_;
-  HostDomain* host_;
+  StateOptions options_;
   std::vector<std::vector<State>> states_;  // As far as they have memory.
   std::uint64_t steps_ = 0;
 };
 
-// Where states are to be offloaded, `host` is where to. Both outlive the optimizer.
+// The parameters, and where states are offloaded to, outlive the optimizer.
 std::unique_ptr<Optimizer> make_optimizer(std::deque<Parameter>& parameters,
                                           const OptimizerSettings& settings,
-                                          HostDomain* host = nullptr);
+                                          const StateOptions& states = {});
 
 }  // namespace headroom::trainer

@@ -18,8 +18,8 @@ OptimizerSettings make_optimizer_settings(const estimate::Job::Optimizer& optimi
 // Adds what a report says of them to the report's settings.
 void add_to_json(const OptimizerSettings& optimizer, Json& json);
 
-// Bytes of the states of all that trains.
-std::uint64_t state_bytes(const OptimizerSettings& optimizer, const estimate::ModelConfig& config,
-                          const ModelOptions& options);
+// Bytes of the states of all that trains, masters included where they are wanted.
+std::uint64_t state_bytes(const OptimizerSettings& optimizer, bool masters,
+                          const estimate::ModelConfig& config, const ModelOptions& options);
 
 }  // namespace headroom::trainer

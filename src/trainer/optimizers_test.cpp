@@ -175,6 +175,34 @@ TEST(Optimizers, a_step_needs_what_is_written_down_and_no_more) {
   }
 }
 
+// The masters are what fp32 parameters would be, and a bf16 parameter what they round to: steps
+// that are too small for bf16 add up.
+TEST(Optimizers, masters_take_the_steps_of_fp32) {
+  const std::vector<std::int64_t> shape = {5, ops::block_elements / 3 + 7};
+  for (const Json& keys : {Json{{"kind", "adamw"}, {"learning_rate", 1e-4}},
+                           Json{{"kind", "adamw8bit"}, {"learning_rate", 1e-4}},
+                           Json{{"kind", "sgd"}, {"learning_rate", 1e-4}, {"momentum", 0.5}},
+                           Json{{"kind", "adafactor"}, {"learning_rate", 1e-4}}}) {
+    std::deque<Parameter> wide, half;
+    half.push_back({"p", made_up(shape, 3).to(at::kBFloat16), {}, true});
+    wide.push_back({"p", half[0].value.to(at::kFloat), {}, true});
+    const at::Tensor start = half[0].value.clone();
+    const auto one = make_optimizer(wide, settings_of(keys));
+    const auto other = make_optimizer(half, settings_of(keys), {.masters = true});
+    for (std::uint32_t step = 0; step < 5; ++step) {
+      half[0].grad = made_up(shape, 9).to(at::kBFloat16);
+      wide[0].grad = half[0].grad.to(at::kFloat);
+      one->step();
+      other->step();
+    }
+    const Optimizer::State& master = other->states_of(0).front();
+    EXPECT_EQ(master.name, "master");
+    EXPECT_TRUE(at::equal(master.value, wide[0].value)) << keys.dump();
+    EXPECT_TRUE(at::equal(half[0].value, wide[0].value.to(at::kBFloat16))) << keys.dump();
+    EXPECT_FALSE(at::equal(half[0].value, start)) << keys.dump();
+  }
+}
+
 TEST(Optimizers, states_are_counted_before_they_are_there) {
   estimate::ModelConfig config;
   config.hidden = 24;
@@ -183,25 +211,28 @@ TEST(Optimizers, states_are_counted_before_they_are_there) {
   config.heads = 4;
   config.kv_heads = 2;
   config.head_dim = 6;
-  config.vocabulary = 77;
+  config.vocabulary = 277;  // Enough for bytes.
   for (const bool plain : {true, false}) {
     config.tied = config.qkv_bias = config.mlp_bias = config.qk_norm = !plain;
     for (const bool lora : {false, true}) {
       ModelOptions options;
+      if (!plain) options.dtype = at::kBFloat16;
       if (lora)
         options.lora =
             LoraOptions{.rank = 3, .targets = {estimate::Target::q, estimate::Target::down}};
       Model model(config, options);
       for (const Json& keys :
-           {Json{{"kind", "adamw"}}, Json{{"kind", "sgd"}},
+           {Json{{"kind", "adamw"}}, Json{{"kind", "adamw8bit"}}, Json{{"kind", "sgd"}},
             Json{{"kind", "sgd"}, {"momentum", true}}, Json{{"kind", "adafactor"}}}) {
-        const OptimizerSettings settings = settings_of(keys);
-        const auto optimizer = make_optimizer(model.trainable(), settings);
-        optimizer->allocate_states();
-        std::uint64_t bytes = 0;
-        for (std::size_t i = 0; i < model.trainable().size(); ++i)
-          for (const auto& state : optimizer->states_of(i)) bytes += state.value.nbytes();
-        EXPECT_EQ(state_bytes(settings, config, options), bytes) << keys.dump();
+        for (const bool masters : {false, true}) {
+          const OptimizerSettings settings = settings_of(keys);
+          const auto optimizer = make_optimizer(model.trainable(), settings, {.masters = masters});
+          optimizer->allocate_states();
+          std::uint64_t bytes = 0;
+          for (std::size_t i = 0; i < model.trainable().size(); ++i)
+            for (const auto& state : optimizer->states_of(i)) bytes += state.value.nbytes();
+          EXPECT_EQ(state_bytes(settings, masters, config, options), bytes) << keys.dump();
+        }
       }
     }
   }
@@ -215,16 +246,17 @@ TEST(Optimizers, states_go_through_a_checkpoint_to_the_bit) {
   config.heads = 4;
   config.kv_heads = 2;
   config.head_dim = 6;
-  config.vocabulary = 77;
+  config.vocabulary = 277;  // Enough for bytes.
   const auto step = [](Model& model, Optimizer& optimizer, std::uint32_t seed) {
     for (Parameter& parameter : model.trainable())
       parameter.grad = made_up(parameter.value.sizes().vec(), ++seed).to(parameter.value.dtype());
     optimizer.step();
   };
   for (const Json& keys :
-       {Json{{"kind", "adamw"}}, Json{{"kind", "sgd"}}, Json{{"kind", "sgd"}, {"momentum", true}},
-        Json{{"kind", "adafactor"}}}) {
-    for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+       {Json{{"kind", "adamw"}}, Json{{"kind", "adamw8bit"}}, Json{{"kind", "sgd"}},
+        Json{{"kind", "sgd"}, {"momentum", true}}, Json{{"kind", "adafactor"}}}) {
+    for (const auto& [dtype, masters] :
+         {std::pair{at::kFloat, false}, {at::kBFloat16, false}, {at::kBFloat16, true}}) {
       const testing::ScratchFolder folder;
       const std::string path = folder.file("state.safetensors");
       ModelOptions options;
@@ -232,8 +264,10 @@ TEST(Optimizers, states_go_through_a_checkpoint_to_the_bit) {
       Model model(config, options), resumed(config, options);
       model.initialise_base(1);
       resumed.initialise_base(2);
-      const auto optimizer = make_optimizer(model.trainable(), settings_of(keys));
-      const auto other = make_optimizer(resumed.trainable(), settings_of(keys));
+      const auto optimizer =
+          make_optimizer(model.trainable(), settings_of(keys), {.masters = masters});
+      const auto other =
+          make_optimizer(resumed.trainable(), settings_of(keys), {.masters = masters});
       step(model, *optimizer, 10);
       step(model, *optimizer, 90);
       ASSERT_TRUE(save_checkpoint(path, model, *optimizer, {}, {.steps = 2}));

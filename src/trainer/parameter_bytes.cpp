@@ -88,28 +88,34 @@ ParameterBytes parameter_bytes(const ModelConfig& config, const ModelOptions& op
   return bytes;
 }
 
-std::uint64_t factored_numbers(const ModelConfig& config, const ModelOptions& options) {
+std::vector<TrainedShape> trained_shapes(const ModelConfig& config, const ModelOptions& options) {
   const estimate::StagePart part = options.part.value_or(estimate::whole_model(config.layers));
-  std::uint64_t layer = 0;
+  const std::uint64_t layers = part.layers();
+  std::vector<TrainedShape> shapes;
   if (options.lora) {
+    const auto rank = static_cast<std::uint64_t>(options.lora->rank);
     for (const Target target : options.lora->targets) {
-      if (const auto shape = adapter_shape(config, target))
-        layer += static_cast<std::uint64_t>(shape->out + shape->in + 2 * options.lora->rank);
+      const auto shape = adapter_shape(config, target);
+      if (!shape) continue;
+      shapes.push_back({rank, static_cast<std::uint64_t>(shape->in), layers});
+      shapes.push_back({static_cast<std::uint64_t>(shape->out), rank, layers});
     }
-    return part.layers() * layer;
+    return shapes;
   }
   for (const Target target : all_targets) {
     if (!has_projection(config, target)) continue;
     const auto [out, in] = projection_shape(config, target);
-    layer += static_cast<std::uint64_t>(out + in);
-    if (has_bias(config, target)) layer += static_cast<std::uint64_t>(out);
+    shapes.push_back({static_cast<std::uint64_t>(out), static_cast<std::uint64_t>(in), layers});
+    if (has_bias(config, target)) shapes.push_back({0, static_cast<std::uint64_t>(out), layers});
   }
-  const std::uint64_t norm = numbers_of_norm(config);
-  layer += (config.norms_around ? 4 : 2) * norm + (config.qk_norm ? 2 * config.head_dim : 0);
   const Outside outside = outside_of(config, part);
-  return part.layers() * layer + outside.norms * norm +
-         outside.positions * (config.position_rows + config.hidden) +
-         outside.tables * (config.vocabulary + config.hidden);
+  const std::uint64_t vectors_each = numbers_of_norm(config) / config.hidden;
+  const std::uint64_t norms = layers * (config.norms_around ? 4 : 2) + outside.norms;
+  shapes.push_back({0, config.hidden, vectors_each * norms});
+  if (config.qk_norm) shapes.push_back({0, config.head_dim, 2 * layers});
+  shapes.push_back({config.position_rows, config.hidden, outside.positions});
+  shapes.push_back({config.vocabulary, config.hidden, outside.tables});
+  return shapes;
 }
 
 }  // namespace headroom::trainer

@@ -211,8 +211,10 @@ TEST(Prediction, wide_model_and_long_sequence) {
 }
 
 // What a step of theirs needs shows where little else is live: short samples of a wide model.
-void expect_optimizers(const estimate::ModelConfig& config, bool offload = false) {
+void expect_optimizers(const estimate::ModelConfig& config, bool offload = false,
+                       estimate::Master master = estimate::Master::none) {
   for (const auto& [kind, momentum] : {std::pair{OptimizerKind::adamw, 0.0},
+                                       {OptimizerKind::adamw8bit, 0.0},
                                        {OptimizerKind::sgd, 0.0},
                                        {OptimizerKind::sgd, 0.9},
                                        {OptimizerKind::adafactor, 0.0}}) {
@@ -227,6 +229,7 @@ void expect_optimizers(const estimate::ModelConfig& config, bool offload = false
         job.optimizer.kind = kind;
         job.optimizer.momentum = momentum;
         job.optimizer.offload = offload;
+        job.optimizer.master = master;
         expect_agreement(job, config,
                          fmt::format("{} {} {} {} {}", config.family, to_string(kind), momentum,
                                      to_string(dtype), to_string(method)));
@@ -240,6 +243,8 @@ TEST(Prediction, optimizers) {
   config.vocabulary = 5000;
   expect_optimizers(config);
   expect_optimizers(config, true);
+  expect_optimizers(config, false, estimate::Master::fp32);
+  expect_optimizers(config, true, estimate::Master::fp32);
   config.family = "gpt2";
   config.kv_heads = config.heads;
   config.position_rows = 32;

@@ -220,6 +220,8 @@ TEST(Resume, a_checkpoint_from_before_there_were_schedules_goes_on_with_a_consta
 
 TEST(Resume, every_optimizer_goes_on_to_the_same_bytes) {
   const std::vector<Changes> kinds = {
+      {"optimizer.kind=\"adamw8bit\""},
+      {"optimizer.master=\"fp32\"", "compute.dtype=\"bf16\""},
       {"optimizer.kind=\"sgd\""},
       {"optimizer.kind=\"sgd\"", "optimizer.momentum=0.9", "optimizer.nesterov=true"},
       {"optimizer.kind=\"adafactor\"", "optimizer.scale_parameter=true"},

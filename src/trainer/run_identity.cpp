@@ -13,6 +13,7 @@ namespace headroom::trainer {
 namespace {
 
 constexpr const char* kind_of_optimizer = "optimizer.kind";
+constexpr const char* masters_of_optimizer = "optimizer.master";
 constexpr const char* evaluation_checksum = "data.evaluation: checksum of the tokens";
 
 const char* name_of(at::ScalarType dtype) {
@@ -99,8 +100,8 @@ struct AddOptimizer {
   RunIdentity& identity;
 
   void operator()(const AdamWSettings& settings) const {
-    const auto& [learning_rate, weight_decay, beta1, beta2, epsilon] = settings;
-    identity.insert({{kind_of_optimizer, "adamw"},
+    const auto& [learning_rate, weight_decay, beta1, beta2, epsilon, in_bytes] = settings;
+    identity.insert({{kind_of_optimizer, in_bytes ? "adamw8bit" : "adamw"},
                      {"optimizer.learning_rate", to_text(learning_rate)},
                      {"optimizer.weight_decay", to_text(weight_decay)},
                      {"optimizer.beta1", to_text(beta1)},
@@ -164,7 +165,8 @@ std::string value_in(const RunIdentity& identity, const std::string& name) {
       {"sliding_window", "none"},       {"n_positions", "0"},
       {"query_pre_attn_scalar", "0"},   {"attn_logit_softcapping", "0"},
       {"final_logit_softcapping", "0"}, {"method.base", "not quantised"},
-      {"rope_scaling", "default"},      {"data.packing", "false"}};
+      {"rope_scaling", "default"},      {"data.packing", "false"},
+      {masters_of_optimizer, "none"}};
   if (const auto found = identity.find(name); found != identity.end()) return found->second;
   const auto old = before.find(name);
   return old == before.end() ? "nothing" : old->second;
@@ -183,13 +185,14 @@ RunIdentity identify(const Settings& settings, const data::Split& samples) {
   // The rest of config.json changes nothing; where the model lies is no matter, and of what its
   // weights are add_base() tells; the length of the run, its memory, where that is, and how often
   // it is evaluated may change.
-  const auto& [config, original_config, model_folder, model, optimizer, offload, schedule,
+  const auto& [config, original_config, model_folder, model, optimizer, masters, offload, schedule,
                max_grad_norm, batch, data, evaluation, evaluate_every, epochs, seed, capacity] =
       settings;
   RunIdentity identity;
   add_model(config, identity);
   add_options(model, identity);
   std::visit(AddOptimizer{identity}, optimizer);
+  identity[masters_of_optimizer] = masters ? "fp32" : "none";
   add_schedule(schedule, epochs, data::count_steps(samples.training.rows(), batch, epochs),
                identity);
   identity["optimizer.max_grad_norm"] = max_grad_norm ? to_text(*max_grad_norm) : "none";

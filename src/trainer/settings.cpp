@@ -180,6 +180,7 @@ Result<Settings> make_settings(const run::LoadedJob& loaded) {
                   .model_folder = data::find_model_folder(loaded),
                   .model = make_options(job),
                   .optimizer = make_optimizer_settings(job.optimizer),
+                  .masters = job.optimizer.master == estimate::Master::fp32,
                   .offload = {.optimizer = job.optimizer.offload,
                               .activations = job.compute.activation_offloading,
                               .capacity = job.device.host_capacity},
@@ -226,6 +227,7 @@ Json to_json(const Settings& settings) {
     json["dropout"] = settings.model.lora->dropout;
   }
   add_to_json(settings.optimizer, json);
+  if (settings.masters) json["master"] = "fp32";
   if (settings.offload.any()) {
     json["optimizer_offload"] = settings.offload.optimizer;
     json["activation_offloading"] = settings.offload.activations;
@@ -246,7 +248,8 @@ void add_data(const Settings& settings, const data::SampleSet& samples, Json& re
 FixedBytes fixed_bytes(const Settings& settings) {
   const ParameterBytes parameters = parameter_bytes(settings.config, settings.model);
   const std::uint64_t trained = settings.model.lora ? parameters.adapters : parameters.weights;
-  const std::uint64_t states = state_bytes(settings.optimizer, settings.config, settings.model);
+  const std::uint64_t states =
+      state_bytes(settings.optimizer, settings.masters, settings.config, settings.model);
   const bool offloaded = settings.offload.optimizer;
   return {.weights = parameters.weights,
           .adapters = parameters.adapters,

@@ -35,6 +35,7 @@ struct Settings {
   std::optional<std::string> model_folder;  // Where weights may lie; none: config alone.
   ModelOptions model;
   OptimizerSettings optimizer;
+  bool masters = false;  // StateOptions, as `offload.optimizer`.
   Offload offload;
   ScheduleSettings schedule;
   std::optional<double> max_grad_norm;  // Of a step's gradients together; none: not clipped.

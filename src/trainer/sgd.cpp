@@ -12,9 +12,10 @@
 
 namespace headroom::trainer {
 
-std::vector<Optimizer::StateShape> Sgd::shape_states(const at::Tensor& value) const {
+std::vector<Optimizer::StateShape> Sgd::shape_states(at::IntArrayRef sizes,
+                                                     at::ScalarType type) const {
   if (settings_.momentum == 0) return {};
-  return {{"momentum", value.sizes().vec(), value.scalar_type()}};
+  return {{"momentum", sizes.vec(), type}};
 }
 
 // By libtorch's operations, a block at a time: in fp32, rounded once.

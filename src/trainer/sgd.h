@@ -15,13 +15,14 @@ namespace headroom::trainer {
 
 class Sgd final : public Optimizer {
  public:
-  Sgd(std::deque<Parameter>& parameters, const SgdSettings& settings, HostDomain* host = nullptr)
-      : Optimizer(parameters, host), settings_(settings) {}
+  Sgd(std::deque<Parameter>& parameters, const SgdSettings& settings,
+      const StateOptions& states = {})
+      : Optimizer(parameters, states), settings_(settings) {}
 
   double learning_rate(double factor) const override { return settings_.learning_rate * factor; }
 
  private:
-  std::vector<StateShape> shape_states(const at::Tensor& value) const override;
+  std::vector<StateShape> shape_states(at::IntArrayRef sizes, at::ScalarType type) const override;
   void update(const Part& part, const Factors& factors) override;
   void update_by_libtorch(const Part& part, const Factors& factors) const;
 

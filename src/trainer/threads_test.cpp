@@ -74,7 +74,7 @@ TEST_F(Threads, rows_are_shared_by_as_many_as_there_are) {
 }
 
 TEST_F(Threads, every_optimizer_moves_alike) {
-  for (const char* kind : {"sgd", "adafactor"}) {
+  for (const char* kind : {"adamw8bit", "sgd", "adafactor"}) {
     for (const char* dtype : {"fp32", "bf16"}) {
       const std::vector<std::string> changes = {"batch.sequence=320", "data.epochs=1",
                                                 "device.capacity=\"256MiB\"",

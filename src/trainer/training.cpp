@@ -62,7 +62,8 @@ class Run {
     if (settings_.offload.activations) options.activations_host = memory_.host();
     model_ = std::make_unique<Model>(settings_.config, options);
     optimizer_ = make_optimizer(model_->trainable(), settings_.optimizer,
-                                settings_.offload.optimizer ? memory_.host() : nullptr);
+                                {.masters = settings_.masters,
+                                 .host = settings_.offload.optimizer ? memory_.host() : nullptr});
     HEADROOM_CHECK(fill_weights());
     HEADROOM_CHECK(save_base());
     model_->initialise_adapters(mix_seed(settings_.seed, adapter_seed));

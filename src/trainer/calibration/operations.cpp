@@ -168,6 +168,8 @@ OptimizerSettings settings_of(Operation operation) {
   switch (operation) {
     case Operation::adamw:
       return AdamWSettings{.learning_rate = no_rate};
+    case Operation::adamw8bit:
+      return AdamWSettings{.learning_rate = no_rate, .in_bytes = true};
     case Operation::sgd:
       return SgdSettings{.learning_rate = no_rate};
     case Operation::sgd_momentum:
@@ -198,7 +200,6 @@ Act make_update(Operation operation, std::uint64_t numbers, Pool& pool) {
 }  // namespace
 
 estimate::Grid::Axes axes_of(Operation operation) {
-  if (operation == Operation::adamw8bit) return {};
   switch (estimate::size_count(operation)) {
     case 3:
       return {{8, 32, 128, 512, 2048}, {16, 64, 256, 1024}, {16, 64, 256, 1024}};

@@ -26,17 +26,19 @@ std::vector<float> tenth_to_one(std::size_t count) {
   return numbers;
 }
 
-std::array<float, 256> make_dynamic_map() {
-  constexpr int powers = 7;
+// Without a sign there are twice as many steps.
+std::array<float, 256> make_dynamic_map(bool is_signed) {
+  constexpr unsigned powers = 7;
   std::array<float, 256> map{};
   std::size_t next = 0;
-  for (int power = 0; power < powers; ++power) {
-    const auto scale = static_cast<float>(std::pow(10.0, power - (powers - 1)));
-    const std::vector<float> borders = tenth_to_one((std::size_t{1} << power) + 1);
+  for (unsigned power = 0; power < powers; ++power) {
+    const auto scale = static_cast<float>(std::pow(10.0, int(power) - int(powers - 1)));
+    const std::vector<float> borders =
+        tenth_to_one((std::size_t{1} << (is_signed ? power : power + 1)) + 1);
     for (std::size_t i = 0; i + 1 < borders.size(); ++i) {
       const float middle = (borders[i] + borders[i + 1]) / 2;
       map[next++] = scale * middle;
-      map[next++] = -(scale * middle);
+      if (is_signed) map[next++] = -(scale * middle);
     }
   }
   map[next++] = 0;
@@ -48,7 +50,12 @@ std::array<float, 256> make_dynamic_map() {
 }  // namespace
 
 const std::array<float, 256>& dynamic_map() {
-  static const std::array<float, 256> map = make_dynamic_map();
+  static const std::array<float, 256> map = make_dynamic_map(true);
+  return map;
+}
+
+const std::array<float, 256>& unsigned_dynamic_map() {
+  static const std::array<float, 256> map = make_dynamic_map(false);
   return map;
 }
 

@@ -31,5 +31,7 @@ inline constexpr std::array<float, 16> nf4_values = {-1.0F,
 // 1. As bitsandbytes: functional.py, create_dynamic_map(), computes it on a processor with fused
 // multiply-add; on others some of its numbers differ in the last bit.
 const std::array<float, 256>& dynamic_map();
+// The same of numbers that are not negative, with twice as many steps.
+const std::array<float, 256>& unsigned_dynamic_map();
 
 }  // namespace headroom::trainer::quantised

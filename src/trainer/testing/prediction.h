@@ -14,6 +14,7 @@
 #include "allocator/models/make_policy.h"
 #include "estimate/headroom_engine.h"
 #include "estimate/step.h"
+#include "trainer/gradient_norm.h"
 #include "trainer/host_domain.h"
 #include "trainer/model.h"
 #include "trainer/optimizer_settings.h"
@@ -72,8 +73,10 @@ inline Taken measure_both(const Job& job, const estimate::ModelConfig& config,
     Model model(config, options);
     model.initialise_base(1);
     model.initialise_adapters(1);
-    const auto optimizer = make_optimizer(model.trainable(), make_optimizer_settings(job.optimizer),
-                                          job.optimizer.offload ? &host : nullptr);
+    const auto optimizer =
+        make_optimizer(model.trainable(), make_optimizer_settings(job.optimizer),
+                       {.masters = job.optimizer.master == estimate::Master::fp32,
+                        .host = job.optimizer.offload ? &host : nullptr});
     const std::vector<std::size_t> lengths(*job.batch.micro, job.batch.sequence);
     for (int step = 0; step < 2; ++step) {
       for (std::uint64_t i = 0; i < *job.batch.accumulate; ++i) {
@@ -81,6 +84,7 @@ inline Taken measure_both(const Job& job, const estimate::ModelConfig& config,
         train_micro_batch(model, packed ? testing::lay_end_to_end(samples) : testing::pad(samples),
                           0.01, i);
       }
+      gradient_norm(model.trainable());
       optimizer->step();
     }
   }
@@ -127,6 +131,7 @@ inline Usage measure(const Job& job, const estimate::ModelConfig& config,
           in_flight.pop_front();
         }
       }
+      gradient_norm(model.trainable());
       optimizer->step();
     }
   }
