@@ -160,7 +160,8 @@ Result<Choice> choose_settings(const Document& job, const Automatic& automatic,
   for (std::size_t i = 0; i < open.size(); ++i) {
     HEADROOM_TRY(Tried tried, try_combination(open[i], model, device, try_job));
     if (choice.knows_capacity && i > 0 && comes_before(tried, choice.tried[chosen])) chosen = i;
-    for (const Checkpointing kind : {Checkpointing::none, Checkpointing::layer}) {
+    for (const Checkpointing kind :
+         {Checkpointing::none, Checkpointing::selective, Checkpointing::layer}) {
       if (!automatic.checkpointing || kind == tried.job.compute.checkpointing) continue;
       Job other = open[i];
       other.compute.checkpointing = kind;

@@ -48,7 +48,7 @@ TEST(Automatic, the_words_that_parse_job_has_not_are_taken_out) {
 TEST(Automatic, with_room_for_everything_nothing_is_given_up) {
   const auto choice = choose(all_open, "64GiB");
   ASSERT_TRUE(choice) << choice.error().message;
-  EXPECT_EQ(choice->tried.size(), 16U);
+  EXPECT_EQ(choice->tried.size(), 24U);
   EXPECT_EQ(choice->job.compute.dtype, DType::fp32);
   EXPECT_EQ(choice->job.compute.attention, Attention::efficient);
   EXPECT_EQ(choice->job.compute.checkpointing, Checkpointing::none);
@@ -89,12 +89,12 @@ TEST(Automatic, what_was_given_stays) {
       "[batch]\nmicro = 2\naccumulate = 4\nsequence = 256\n",
       "64GiB");
   ASSERT_TRUE(choice) << choice.error().message;
-  EXPECT_EQ(choice->tried.size(), 2U);
+  EXPECT_EQ(choice->tried.size(), 3U);
   EXPECT_EQ(choice->job.compute.dtype, DType::bf16);
   EXPECT_EQ(choice->job.compute.attention, Attention::math);
   EXPECT_EQ(choice->job.batch.micro, 2U);
   EXPECT_EQ(choice->job.compute.checkpointing, Checkpointing::none);
-  EXPECT_EQ(to_line(*choice), "auto: checkpointing = \"none\": the fastest of 2 that fit");
+  EXPECT_EQ(to_line(*choice), "auto: checkpointing = \"none\": the fastest of 3 that fit");
 }
 
 TEST(Automatic, where_nothing_fits_it_is_what_needs_least) {
@@ -118,7 +118,7 @@ TEST(Automatic, only_where_nothing_else_fits_is_anything_offloaded) {
   const auto roomy = choose(keys, "180MiB");
   ASSERT_TRUE(roomy) << roomy.error().message;
   EXPECT_TRUE(roomy->tried.front().fits);
-  EXPECT_EQ(roomy->tried.size(), 16U);
+  EXPECT_EQ(roomy->tried.size(), 24U);
   EXPECT_FALSE(roomy->job.optimizer.offload || roomy->job.compute.activation_offloading);
   const auto without = choose(all_open, "40MiB");
   EXPECT_FALSE(without->tried.front().fits);
@@ -150,8 +150,8 @@ TEST(Automatic, the_report_has_the_choice_and_what_was_not_chosen) {
   EXPECT_EQ(json["keys"].size(), 5U);
   EXPECT_EQ(json["chosen"]["fits"], true);
   EXPECT_EQ(json["chosen"]["relative_speed"], 1.0);
-  EXPECT_EQ(json["rejected"].size(), 15U);
-  EXPECT_THAT(to_line(*choice), HasSubstr("the fastest of 16 that fit"));
+  EXPECT_EQ(json["rejected"].size(), 23U);
+  EXPECT_THAT(to_line(*choice), HasSubstr("the fastest of 24 that fit"));
 }
 
 TEST(Automatic, other_mistakes_of_the_job_are_told_as_ever) {

@@ -48,10 +48,11 @@ std::vector<Checkpointing> checkpointing_of(const Job& job) {
   };
   if (job.method.kind == MethodKind::inference) return kinds;
   add(Checkpointing::none);
-  // Recomputing attention alone saves what only kernels that keep the scores keep.
+  // Of transformers it is attention that is computed again, which saves what only kernels that keep
+  // the scores keep; of headroom's own what needs no product.
   const bool keeps_scores =
       job.compute.attention == Attention::math || job.compute.attention == Attention::eager;
-  if (job.engine.kind == EngineKind::transformers && keeps_scores) add(Checkpointing::selective);
+  if (job.engine.kind == EngineKind::headroom || keeps_scores) add(Checkpointing::selective);
   add(Checkpointing::layer);
   return kinds;
 }

@@ -42,9 +42,6 @@ Status check_headroom(const Job& job) {
   if (compute.loss != Loss::eager && compute.loss != Loss::chunked)
     return cannot("compute.loss", to_string(compute.loss), "\"eager\" and \"chunked\"",
                   "write loss = \"chunked\"" + other);
-  if (compute.checkpointing != Checkpointing::none && compute.checkpointing != Checkpointing::layer)
-    return cannot("compute.checkpointing", to_string(compute.checkpointing),
-                  "\"none\" and \"layer\"", "write checkpointing = \"layer\"" + other);
   if (compute.attention && *compute.attention != Attention::math &&
       *compute.attention != Attention::efficient)
     return cannot("compute.attention", to_string(*compute.attention), "\"math\" and \"efficient\"",

@@ -47,7 +47,8 @@ class HeadroomStep {
     bool below = !part.is_first() || parameters_.embedding->trainable;
     for (const Layer& layer : parameters_.layers) {
       const bool trains = layer.attention_trains() || layer.mlp_trains();
-      keeps_.push_back({below || trains, below});
+      keeps_.push_back(
+          {below || trains, below, job_.compute.checkpointing == Checkpointing::selective});
       below = below || trains;
     }
   }

@@ -115,7 +115,8 @@ Tensor LayerRun::attention_half(const Tensor& x) {
                saved_.qkv_adapter);
   }
   if (!attention_runs_back_) saved_.norm1 = {};
-  if (!layer_.any_trains({Target::q, Target::k, Target::v})) saved_.norm1.out = {};
+  if (keep_.products_only || !layer_.any_trains({Target::q, Target::k, Target::v}))
+    saved_.norm1.out = {};
   normalise_heads(layer_.q_norm, saved_.qkv.q, saved_.raw_q, saved_.q_rstd);
   normalise_heads(layer_.k_norm, saved_.qkv.k, saved_.raw_k, saved_.k_rstd);
   if (turns_heads_) {
@@ -151,11 +152,11 @@ Tensor LayerRun::mlp_half(const Tensor& h) {
   add_shared(layer_.gate_up_adapter, saved_.norm2.out, {&saved_.gate, &saved_.up},
              saved_.gate_up_adapter);
   if (!keep_.anything) saved_.norm2 = {};
-  if (!layer_.any_trains({Target::gate, Target::up})) saved_.norm2.out = {};
+  if (keep_.products_only || !layer_.any_trains({Target::gate, Target::up})) saved_.norm2.out = {};
   saved_.act = activation();
   if (!keep_.anything) saved_.gate = saved_.up = {};
   Tensor out = project(Target::down, saved_.act);
-  if (!keep_.anything || !layer_[Target::down].trains()) saved_.act = {};
+  if (!keep_.anything || keep_.products_only || !layer_[Target::down].trains()) saved_.act = {};
   if (!keep_.anything) {
     forget({Target::gate, Target::up, Target::down});
     saved_.gate_up_adapter = {};
@@ -176,11 +177,14 @@ void LayerRun::mlp_half_backward(const Tensor& grad) {
   Tensor gate_grad;
   Tensor half_grad =
       normalise_out_backward(layer_.mlp_out_norm, grad, saved_.mlp_out, saved_.mlp_out_stats);
+  if (keep_.products_only && layer_[Target::down].trains()) saved_.act = activation();
   project_backward(Target::down, grad, saved_.act, &gate_grad);
   half_grad = {};
   saved_.act = {};
   Tensor up_grad = activation_backward(gate_grad);
   saved_.gate = saved_.up = {};
+  if (keep_.products_only && layer_.any_trains({Target::gate, Target::up}))
+    saved_.norm2.out = ops_.normalise(saved_.h, layer_.mlp_norm).out;
   Tensor norm_grad;
   const bool wanted = attention_runs_back_ || layer_.mlp_norm.weight->trainable;
   auto adapter = begin_shared(layer_.gate_up_adapter);
@@ -220,6 +224,8 @@ void LayerRun::attention_half_backward(const Tensor& grad) {
   }
   normalise_heads_backward(layer_.q_norm, saved_.raw_q, saved_.q_rstd);
   normalise_heads_backward(layer_.k_norm, saved_.raw_k, saved_.k_rstd);
+  if (keep_.products_only && layer_.any_trains({Target::q, Target::k, Target::v}))
+    saved_.norm1.out = ops_.normalise(saved_.x, layer_.input_norm).out;
   Tensor norm_grad;
   const bool wanted = keep_.input_gradient || layer_.input_norm.weight->trainable;
   auto adapter = begin_shared(layer_.qkv_adapter);

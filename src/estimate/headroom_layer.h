@@ -37,6 +37,7 @@ struct LayerSaved {
 struct Keep {
   bool anything = false;
   bool input_gradient = false;
+  bool products_only = false;
 };
 
 // Everything it is made with outlives it. `turns_heads`: positions are rotations of heads.

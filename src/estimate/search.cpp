@@ -244,7 +244,6 @@ Result<Job> choose_automatic(Job job, const Architecture& model, const Device& d
   std::vector<Checkpointing> kinds = {job.compute.checkpointing};
   if (chooses) {
     kinds = {Checkpointing::none, Checkpointing::selective, Checkpointing::layer};
-    if (job.engine.kind == EngineKind::headroom) std::erase(kinds, Checkpointing::selective);
     if (job.method.kind == MethodKind::inference) kinds = {Checkpointing::none};
   }
   std::optional<Job> best;

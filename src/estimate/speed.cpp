@@ -136,7 +136,8 @@ double flops_per_sample(const Job& job, const Architecture& model) {
   double total = (flops.layers + flops.head) * (job.method.kind == MethodKind::full ? 3.0 : 2.0) +
                  3 * flops.scores;
   if (job.compute.checkpointing == Checkpointing::layer) total += flops.layers + flops.scores;
-  if (job.compute.checkpointing == Checkpointing::selective) total += flops.scores;
+  const bool again = job.compute.checkpointing == Checkpointing::selective;
+  if (again && job.engine.kind == EngineKind::transformers) total += flops.scores;
   if (fused(job)) total += flops.scores / 2;  // Their backward makes the scores again.
   return total;
 }

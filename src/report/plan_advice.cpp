@@ -48,7 +48,7 @@ void add_row(std::string& text, const Advice& advice, std::uint64_t capacity, co
                   amount(advice.device_bytes), 100.0 * advice.relative_speed);
   text +=
       fold(form.words ? form.words(advice.change) : to_text(advice.change), figures, form.width);
-  auto costs = costs_of(advice.change);
+  auto costs = costs_of(advice);
   if (static_cast<double>(advice.device_bytes) >
       estimate::borderline_from * static_cast<double>(capacity))
     costs.emplace_back("a close fit");
@@ -194,7 +194,9 @@ std::string to_text(const Change& change) {
   return text;
 }
 
-std::vector<std::string> costs_of(const Change& change) {
+std::vector<std::string> costs_of(const Advice& advice) {
+  const Change& change = advice.change;
+  const bool ours = advice.job.engine.kind == estimate::EngineKind::headroom;
   std::vector<std::string> costs;
   const auto add = [&costs](bool applies, std::string_view cost) {
     if (applies) costs.emplace_back(cost);
@@ -202,7 +204,8 @@ std::vector<std::string> costs_of(const Change& change) {
   add(change.accumulate.value_or(1) > 1, "more passes for each step");
   add(change.micro && !change.accumulate, "fewer samples at a time");
   add(change.checkpointing == estimate::Checkpointing::layer, "every layer is computed twice");
-  add(change.checkpointing == estimate::Checkpointing::selective, "attention is computed twice");
+  add(change.checkpointing == estimate::Checkpointing::selective,
+      ours ? "norms and activations are computed twice" : "attention is computed twice");
   if (const std::string kernels = kernel_cost(change); !kernels.empty()) costs.push_back(kernels);
   add(change.loss == estimate::Loss::chunked, "the loss is computed in pieces");
   add(change.foreach == false, "the optimizer goes through the parameters one by one");

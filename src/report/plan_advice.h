@@ -24,8 +24,8 @@ std::vector<Setting> settings_of(const estimate::Change& change);
 // change, as a job names them.
 std::string to_text(const estimate::Change& change);
 
-// What a change costs beside its speed, a few words each: "every layer is computed twice".
-std::vector<std::string> costs_of(const estimate::Change& change);
+// What its change costs beside its speed, a few words each: "every layer is computed twice".
+std::vector<std::string> costs_of(const estimate::Advice& advice);
 
 // A change in the words of whoever asked, in the place of to_text(); empty: to_text().
 using SettingWords = std::function<std::string(const estimate::Change&)>;

@@ -50,7 +50,7 @@ Json to_json(const estimate::Advice& advice) {
           {"device_bytes", advice.device_bytes},
           {"relative_speed", advice.relative_speed},
           {"changes_result", changes_result(advice.change)},
-          {"costs", costs_of(advice.change)}};
+          {"costs", costs_of(advice)}};
 }
 
 Json to_json(const estimate::LargestFit& largest) {

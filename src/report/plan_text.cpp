@@ -53,6 +53,7 @@ std::string settings_of(const Plan& plan) {
     if (compute.liger.on) words.emplace_back("Liger's kernels");
     if (plan.job.optimizer.kind != estimate::OptimizerKind::adamw)
       words.emplace_back(to_string(plan.job.optimizer.kind));
+    if (plan.job.optimizer.master != estimate::Master::none) words.emplace_back("fp32 masters");
     if (plan.job.optimizer.offload) words.emplace_back("offloaded optimizer");
     if (compute.activation_offloading) words.emplace_back("offloaded activations");
   }

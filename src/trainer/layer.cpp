@@ -52,6 +52,14 @@ bool any_trains(const Layer& layer, std::initializer_list<Target> targets) {
   return false;
 }
 
+bool qkv_trains(const Layer& layer) {
+  return any_trains(layer, {Target::q, Target::k, Target::v});
+}
+
+bool gate_or_up_trains(const Layer& layer) {
+  return any_trains(layer, {Target::gate, Target::up});
+}
+
 ops::Qkv project_qkv(const Layer& layer, const at::Tensor& x, const Pass& pass, LayerSaved& saved) {
   at::Tensor q = project(layer, Target::q, x, pass, saved);
   if (layer.has_one_qkv()) return ops::share_columns(std::move(q), pass.shape);
@@ -143,7 +151,7 @@ at::Tensor attention_half(const Layer& layer, const at::Tensor& x, const Pass& p
   saved.norm1 = ops::normalise(x, layer.input_norm, pass.norm_eps);
   saved.qkv = project_qkv(layer, saved.norm1.out, pass, saved);
   if (!kept) saved.norm1.stats.reset();
-  if (!kept || !any_trains(layer, {Target::q, Target::k, Target::v})) saved.norm1.out.reset();
+  if (!kept || keep.products_only || !qkv_trains(layer)) saved.norm1.out.reset();
 
   normalise_heads(saved.qkv.q, layer.q_norm, pass, kept, saved.q_norm);
   normalise_heads(saved.qkv.k, layer.k_norm, pass, kept, saved.k_norm);
@@ -181,7 +189,7 @@ at::Tensor mlp_half(const Layer& layer, const at::Tensor& h, const Pass& pass, K
     ops::add_shared_adapter(*layer.gate_up_adapter, saved.norm2.out, {&saved.gate, &saved.up},
                             saved.gate_up_adapter, seed_of(Target::gate, pass));
   if (!keep.anything) saved.norm2.stats.reset();
-  if (!keep.anything || !any_trains(layer, {Target::gate, Target::up})) saved.norm2.out.reset();
+  if (!keep.anything || keep.products_only || !gate_or_up_trains(layer)) saved.norm2.out.reset();
 
   saved.act = activation(layer, saved);
   if (!keep.anything) {
@@ -189,7 +197,7 @@ at::Tensor mlp_half(const Layer& layer, const at::Tensor& h, const Pass& pass, K
     saved.up.reset();
   }
   at::Tensor out = project(layer, Target::down, saved.act, pass, saved);
-  if (!keep.anything || !layer[Target::down].trains()) saved.act.reset();
+  if (!keep.anything || keep.products_only || !layer[Target::down].trains()) saved.act.reset();
   if (!keep.anything) {
     forget(saved, {Target::gate, Target::up, Target::down});
     saved.gate_up_adapter = {};
@@ -206,10 +214,24 @@ at::Tensor activation_backward(const Layer& layer, const LayerSaved& saved, at::
   return std::exchange(grad, {});
 }
 
-// `through`: whether anything in front of the half asks for the gradient of h.
-void mlp_half_backward(const Layer& layer, bool through, LayerSaved& saved, at::Tensor& grad) {
+// Makes again what was not kept (Keep::products_only), by the operations of the forward pass.
+void make_norm_again(const at::Tensor& x, const ops::Norm& norm, const Pass& pass,
+                     ops::NormResult& saved) {
+  const TagScope scope(Component::activations);
+  saved.out = ops::normalise(x, norm, pass.norm_eps).out;
+}
+
+void make_activation_again(const Layer& layer, LayerSaved& saved) {
+  const TagScope scope(Component::activations);
+  saved.act = activation(layer, saved);
+}
+
+void mlp_half_backward(const Layer& layer, const Pass& pass, Keep keep, LayerSaved& saved,
+                       at::Tensor& grad) {
+  const bool through = attention_backward_runs(layer, keep);  // Something asks for d h.
   at::Tensor gate_grad;  // d act, until activation_backward() turns it into d gate, or takes it.
   at::Tensor half_grad = normalise_out_backward(grad, layer.mlp_out_norm, saved.mlp_out);
+  if (keep.products_only && layer[Target::down].trains()) make_activation_again(layer, saved);
   project_backward(layer, Target::down, saved, half_grad, {&saved.act, &gate_grad});
   half_grad.reset();
   saved.act.reset();
@@ -217,6 +239,8 @@ void mlp_half_backward(const Layer& layer, bool through, LayerSaved& saved, at::
   saved.gate.reset();
   saved.up.reset();
 
+  if (keep.products_only && gate_or_up_trains(layer))
+    make_norm_again(saved.h, layer.mlp_norm, pass, saved.norm2);
   at::Tensor norm_grad;
   at::Tensor* target = through || layer.mlp_norm.trains() ? &norm_grad : nullptr;
   std::optional<ops::SharedAdapterBackward> adapter;
@@ -241,8 +265,8 @@ void mlp_half_backward(const Layer& layer, bool through, LayerSaved& saved, at::
   if (through) grad.add_(norm_grad);
 }
 
-void attention_half_backward(const Layer& layer, const Pass& pass, bool input_gradient,
-                             LayerSaved& saved, at::Tensor& grad) {
+void attention_half_backward(const Layer& layer, const Pass& pass, Keep keep, LayerSaved& saved,
+                             at::Tensor& grad) {
   at::Tensor out_grad;
   at::Tensor half_grad =
       normalise_out_backward(grad, layer.attention_out_norm, saved.attention_out);
@@ -260,13 +284,15 @@ void attention_half_backward(const Layer& layer, const Pass& pass, bool input_gr
   normalise_heads_backward(grads.q, layer.q_norm, saved.q_norm);
   normalise_heads_backward(grads.k, layer.k_norm, saved.k_norm);
 
+  if (keep.products_only && qkv_trains(layer))
+    make_norm_again(saved.x, layer.input_norm, pass, saved.norm1);
   at::Tensor norm_grad;
-  at::Tensor* target = input_gradient || layer.input_norm.trains() ? &norm_grad : nullptr;
+  at::Tensor* target = keep.input_gradient || layer.input_norm.trains() ? &norm_grad : nullptr;
   project_qkv_backward(layer, saved, grads, target);
   saved.norm1.out.reset();
   if (target == nullptr) return;
   ops::normalise_backward_(norm_grad, saved.x, saved.norm1.stats, layer.input_norm);
-  if (input_gradient) grad.add_(norm_grad);
+  if (keep.input_gradient) grad.add_(norm_grad);
 }
 
 }  // namespace
@@ -293,11 +319,8 @@ at::Tensor forward(const Layer& layer, const at::Tensor& x, const Pass& pass, Ke
 void backward(const Layer& layer, const Pass& pass, Keep keep, LayerSaved& saved,
               at::Tensor& grad) {
   const TagScope scope(Component::workspace);
-  const bool continues = attention_backward_runs(layer, keep);
-  mlp_half_backward(layer, continues, saved, grad);
-  if (continues) {
-    attention_half_backward(layer, pass, keep.input_gradient, saved, grad);
-  }
+  mlp_half_backward(layer, pass, keep, saved, grad);
+  if (attention_backward_runs(layer, keep)) attention_half_backward(layer, pass, keep, saved, grad);
   saved = {};
 }
 

@@ -91,10 +91,12 @@ struct LayerSaved {
 };
 
 // What has to be kept: nothing (the layer is computed again, or nothing trains), or what the
-// gradients of the layer's own parameters and, with `input_gradient`, of x need.
+// gradients of the layer's own parameters and, with `input_gradient`, of x need. `products_only`:
+// what backward can make again without a product of matrices, norms and activations, is not kept.
 struct Keep {
   bool anything = false;
   bool input_gradient = false;
+  bool products_only = false;
 };
 
 // Returns out [N, H].

@@ -28,7 +28,8 @@ using testing::small_config;
 TEST(Prediction, full_fine_tuning_with_every_kernel) {
   for (const auto attention : {Attention::efficient, Attention::math}) {
     for (const auto loss : {Loss::eager, Loss::chunked}) {
-      for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+      for (const auto checkpointing :
+           {Checkpointing::none, Checkpointing::selective, Checkpointing::layer}) {
         Job job = base_job();
         job.compute.attention = attention;
         job.compute.loss = loss;
@@ -49,7 +50,8 @@ TEST(Prediction, untied_head_biases_and_accumulation) {
 
 TEST(Prediction, lora_with_and_without_dropout_and_checkpointing) {
   for (const double dropout : {0.0, 0.1}) {
-    for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+    for (const auto checkpointing :
+         {Checkpointing::none, Checkpointing::selective, Checkpointing::layer}) {
       Job job = base_job();
       job.method.kind = MethodKind::lora;
       job.method.dropout = dropout;
@@ -87,7 +89,8 @@ TEST(Prediction, normalised_heads_and_windows) {
   for (const auto kind : {MethodKind::full, MethodKind::lora}) {
     for (const auto attention : {Attention::efficient, Attention::math}) {
       for (const auto dtype : {DType::fp32, DType::bf16}) {
-        for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+        for (const auto checkpointing :
+             {Checkpointing::none, Checkpointing::selective, Checkpointing::layer}) {
           Job job = base_job();
           job.compute.dtype = dtype;
           job.compute.attention = attention;
@@ -149,7 +152,8 @@ TEST(Prediction, gpt2) {
   for (const auto kind : {MethodKind::full, MethodKind::lora}) {
     for (const auto attention : {Attention::efficient, Attention::math}) {
       for (const auto dtype : {DType::fp32, DType::bf16}) {
-        for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+        for (const auto checkpointing :
+             {Checkpointing::none, Checkpointing::selective, Checkpointing::layer}) {
           Job job = base_job();
           job.compute.dtype = dtype;
           job.compute.attention = attention;
@@ -181,7 +185,8 @@ TEST(Prediction, gemma2) {
   for (const auto kind : {MethodKind::full, MethodKind::lora}) {
     for (const auto attention : {Attention::efficient, Attention::math}) {
       for (const auto dtype : {DType::fp32, DType::bf16}) {
-        for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+        for (const auto checkpointing :
+             {Checkpointing::none, Checkpointing::selective, Checkpointing::layer}) {
           Job job = base_job();
           job.compute.dtype = dtype;
           job.compute.attention = attention;
@@ -262,22 +267,23 @@ TEST(Prediction, what_is_offloaded_and_what_stays) {
   for (const auto& config : {small_config(true, false), normalised, gpt2, gemma2_config()}) {
     for (const auto kind : {MethodKind::full, MethodKind::lora}) {
       for (const auto attention : {Attention::efficient, Attention::math}) {
-        for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
-          for (const auto dtype : {DType::fp32, DType::bf16}) {
-            Job job = base_job();
-            job.compute.dtype = dtype;
-            job.compute.attention = attention;
-            job.compute.checkpointing = checkpointing;
-            job.compute.activation_offloading = true;
-            job.optimizer.offload = dtype == DType::fp32;
-            job.method.kind = kind;
-            job.method.dropout = kind == MethodKind::lora ? 0.1 : 0;
-            job.batch.accumulate = 2;
-            expect_agreement(
-                job, config,
-                fmt::format("offloaded {} {} {} {} {}", config.family, to_string(kind),
-                            to_string(attention), to_string(checkpointing), to_string(dtype)));
-          }
+        for (const auto& [checkpointing, dtype] : {std::pair{Checkpointing::none, DType::fp32},
+                                                   {Checkpointing::none, DType::bf16},
+                                                   {Checkpointing::selective, DType::bf16},
+                                                   {Checkpointing::layer, DType::fp32}}) {
+          Job job = base_job();
+          job.compute.dtype = dtype;
+          job.compute.attention = attention;
+          job.compute.checkpointing = checkpointing;
+          job.compute.activation_offloading = true;
+          job.optimizer.offload = dtype == DType::fp32;
+          job.method.kind = kind;
+          job.method.dropout = kind == MethodKind::lora ? 0.1 : 0;
+          job.batch.accumulate = 2;
+          expect_agreement(
+              job, config,
+              fmt::format("offloaded {} {} {} {} {}", config.family, to_string(kind),
+                          to_string(attention), to_string(checkpointing), to_string(dtype)));
         }
       }
     }
@@ -293,21 +299,24 @@ TEST(Prediction, stages_of_a_split_model) {
   for (const auto& config :
        {small_config(false, true), small_config(true, false), gpt2, gemma2_config()}) {
     for (const auto kind : {MethodKind::full, MethodKind::lora}) {
-      for (const auto checkpointing : {Checkpointing::none, Checkpointing::layer}) {
-        for (const std::uint64_t accumulate : {1U, 2U, 7U}) {
-          Job job = base_job();
-          job.method.kind = kind;
-          job.compute.checkpointing = checkpointing;
-          job.batch.accumulate = accumulate;
-          for (std::uint32_t stage = 0; stage < 3; ++stage) {
-            const estimate::StagePart part{stage, 3, stage, stage + std::uint64_t{1}};
-            const auto policy = allocator::make_policy("exact");
-            expect_agreement(
-                measure(job, config, part),
-                estimate::replay(estimate::record_headroom(job, config, 2, part), **policy).usage,
-                fmt::format("{} {} {} {} stage {}", config.family, to_string(kind),
-                            to_string(checkpointing), accumulate, stage));
-          }
+      for (const auto& [checkpointing, accumulate] : {std::pair{Checkpointing::none, 1U},
+                                                      {Checkpointing::none, 2U},
+                                                      {Checkpointing::selective, 7U},
+                                                      {Checkpointing::selective, 2U},
+                                                      {Checkpointing::layer, 1U},
+                                                      {Checkpointing::layer, 7U}}) {
+        Job job = base_job();
+        job.method.kind = kind;
+        job.compute.checkpointing = checkpointing;
+        job.batch.accumulate = accumulate;
+        for (std::uint32_t stage = 0; stage < 3; ++stage) {
+          const estimate::StagePart part{stage, 3, stage, stage + std::uint64_t{1}};
+          const auto policy = allocator::make_policy("exact");
+          expect_agreement(
+              measure(job, config, part),
+              estimate::replay(estimate::record_headroom(job, config, 2, part), **policy).usage,
+              fmt::format("{} {} {} {} stage {}", config.family, to_string(kind),
+                          to_string(checkpointing), accumulate, stage));
         }
       }
     }

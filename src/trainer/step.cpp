@@ -53,7 +53,9 @@ std::vector<Keep> plan_keeping(Model& model) {
   bool below = !model.part().is_first() || model.embedding().trainable;
   for (const Layer& layer : model.layers()) {
     const bool trains = layer.attention_trains() || layer.mlp_trains();
-    keeps.push_back({.anything = below || trains, .input_gradient = below});
+    keeps.push_back({.anything = below || trains,
+                     .input_gradient = below,
+                     .products_only = model.options().checkpointing == Checkpointing::selective});
     below = below || trains;
   }
   return keeps;

@@ -81,7 +81,8 @@ TEST(Step, llama_without_biases_and_with_all_biases_matches_autograd) {
 TEST(Step, normalised_heads_match_autograd) {
   ModelConfig config = tiny_config();
   config.qk_norm = true;
-  for (const Checkpointing checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+  for (const Checkpointing checkpointing :
+       {Checkpointing::none, Checkpointing::selective, Checkpointing::layer}) {
     ModelOptions options = fp64_options();
     options.checkpointing = checkpointing;
     expect_matches_reference(config, options);
@@ -139,7 +140,8 @@ TEST(Step, lora_on_one_half_of_the_layer_matches_autograd) {
 
 TEST(Step, every_setting_gives_the_same_gradients) {
   for (const Attention attention : {Attention::efficient, Attention::math}) {
-    for (const Checkpointing checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+    for (const Checkpointing checkpointing :
+         {Checkpointing::none, Checkpointing::selective, Checkpointing::layer}) {
       for (const Loss loss : {Loss::eager, Loss::chunked}) {
         for (const bool lora : {false, true}) {
           ModelOptions options = fp64_options();
@@ -167,7 +169,8 @@ TEST(Step, gemma_and_gemma2_match_autograd_with_every_setting) {
   ModelConfig untied = testing::tiny_gemma2_config();
   untied.tied = false;
   for (const Attention attention : {Attention::efficient, Attention::math}) {
-    for (const Checkpointing checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+    for (const Checkpointing checkpointing :
+         {Checkpointing::none, Checkpointing::selective, Checkpointing::layer}) {
       for (const Loss loss : {Loss::eager, Loss::chunked}) {
         for (const ModelConfig& config : {testing::tiny_gemma2_config(), untied, tiny_gemma()}) {
           ModelOptions options = fp64_options();
@@ -204,7 +207,8 @@ LoraOptions gpt2_lora(std::vector<estimate::Target> targets) {
 TEST(Step, gpt2_matches_autograd_with_every_setting) {
   using enum estimate::Target;
   for (const Attention attention : {Attention::efficient, Attention::math}) {
-    for (const Checkpointing checkpointing : {Checkpointing::none, Checkpointing::layer}) {
+    for (const Checkpointing checkpointing :
+         {Checkpointing::none, Checkpointing::selective, Checkpointing::layer}) {
       for (const Loss loss : {Loss::eager, Loss::chunked}) {
         ModelOptions options = fp64_options();
         options.attention = attention;
