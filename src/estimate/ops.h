@@ -122,7 +122,8 @@ Tensor fused_linear_cross_entropy(Tape& tape, const Tensor& hidden, const Tensor
 // query head (flash_api.cpp, mha_bwd).
 Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v);
 // The memory-efficient kernel (native/transformers/cuda/attention.cu and attention_backward.cu)
-// saves the same and its mask, an undefined tensor where there is none.
+// saves the same and its mask, an undefined tensor where there is none. A mask that wants a
+// gradient has one for each sample, whose rows are of whole tiles, and is given their sum.
 Tensor efficient_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v,
                            const Tensor& mask = {});
 

@@ -53,6 +53,19 @@ std::uint64_t efficient_workspace(const Meta& query, const Meta& key, const Meta
   return heads * bytes;
 }
 
+// What the kernel writes for each sample and head, in rows of whole tiles.
+Tensor mask_gradient(Tape& tape, const Meta& query, const Meta& mask) {
+  constexpr std::uint64_t alignment = 16;
+  const Shape rows = {query.shape[0], query.shape[1], query.shape[2],
+                      round_up(mask.shape.back(), alignment)};
+  return tape.empty("mask.grad", {rows, mask.element});
+}
+
+// The mask was one for all samples (expand).
+Tensor for_all_samples(Tape& tape, const Tensor& grad, const Meta& mask) {
+  return mask.shape[0] == grad.shape[0] ? grad : tape.empty("mask.grad_sum", mask);
+}
+
 }  // namespace
 
 Tensor flash_attention(Tape& tape, const Tensor& q, const Tensor& k, const Tensor& v) {
@@ -89,10 +102,10 @@ Tensor efficient_attention(Tape& tape, const Tensor& q, const Tensor& k, const T
   const Tensor log_sum_exp = tape.empty("attention.logsumexp", query_rows(query, row_tile));
   Tensors saved = {q, k, v, out, log_sum_exp};
   if (mask.defined()) saved.push_back(mask);
-  return tape.connect(out, {q, k, v}, saved, [=](Tape& t, const Tensor&, const Node&) -> Tensors {
-    Tensor dq = t.empty("q.grad", query);
-    Tensor dk = t.empty("k.grad", key);
-    Tensor dv = t.empty("v.grad", value);
+  const Meta bias = mask.defined() ? mask.meta() : Meta{};
+  const auto backward = [=](Tape& t, const Tensor&, const Node& node) -> Tensors {
+    Tensors grads = {t.empty("q.grad", query), t.empty("k.grad", key), t.empty("v.grad", value)};
+    if (node.inputs.size() > 3) grads.push_back(mask_gradient(t, query, bias));
     const KeyGradients heads = per_query_head(t, query, key);
     Tensor product;  // Halves are multiplied by their gradient in the kernel.
     if (query.element == Element::fp32) product = t.empty("attention.times_grad", mixed);
@@ -100,8 +113,11 @@ Tensor efficient_attention(Tape& tape, const Tensor& q, const Tensor& k, const T
     product = {};
     const Tensor workspace = t.empty("attention.accumulators",
                                      {{efficient_workspace(query, key, value)}, Element::uint8});
-    return {dq, dk, dv};
-  });
+    if (grads.size() > 3) grads[3] = for_all_samples(t, grads[3], bias);
+    return grads;
+  };
+  if (mask.requires_grad()) return tape.connect(out, {q, k, v, mask}, saved, backward);
+  return tape.connect(out, {q, k, v}, saved, backward);
 }
 
 }  // namespace headroom::estimate::ops

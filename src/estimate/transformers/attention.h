@@ -37,6 +37,8 @@ struct Shared {
   std::optional<Tensor>
       bias;  // T5's positions: [1, heads, queries, keys]; made by the first layer.
   std::optional<Tensor> cross_bias;  // The same of cross attention, of zeros.
+  bool bias_is_turned = false;       // It is a view of [1, queries, keys, heads].
+  std::optional<Tensor> cross_mask;  // Of what a padded encoder gave.
   bool causal = true;
   bool both_ways = false;         // Every layer has a mask, whatever the kernel.
   std::optional<Tensor> padding;  // [batch, tokens, 1], where mixers are given one.

@@ -39,7 +39,7 @@ Tensor attend_math(Run& run, const Shared& shared, const Qkv& in) {
 // Whose softmax is asked for no wider type: Falcon's, torch's, and T5's since transformers 5.
 bool keeps_type(const Run& run, const AttentionShape& shape) {
   return shape.narrow_softmax || shape.multihead ||
-         (shape.relative && run.version >= narrow_t5_softmax);
+         (shape.relative && run.version >= common_t5_attention);
 }
 
 // A product of matrices copies what does not lie sample by sample and head by head (native/
@@ -118,8 +118,8 @@ Tensor attend_eager(Run& run, const AttentionShape& shape, const Shared& shared,
   // nn.MultiheadAttention scales its queries, and adds its mask in the product (baddbmm).
   const Tensor scaled = shape.multihead ? ops::scale(tape, queries, "q.scaled") : queries;
   Tensor scores = ops::matmul(tape, scaled, keys, score_shape(q, k), "scores");
-  // T5's scores are not scaled; transformers 5 multiplies them by 1.
-  const bool in_place = shape.relative && run.version < narrow_t5_softmax;
+  // T5's scores are not scaled; common_t5_attention multiplies them by 1.
+  const bool in_place = shape.relative && run.version < common_t5_attention;
   std::vector<Tensor> named;
   if (shape.names_scores) named.push_back(scores);
   if (!in_place && !shape.multihead && !shape.names_scores)
@@ -154,19 +154,50 @@ Tensor mask_for_kernel(Run& run, const Tensor& given, Element element) {
   constexpr std::uint64_t alignment = 16;
   Tape& tape = run.tape;
   Tensor mask = given;
-  if (mask.element != element) mask = tape.empty("mask.numbers", {mask.shape, element});
+  mask = ops::cast(tape, mask, element, "mask.numbers");
   const std::uint64_t keys = mask.shape.back();
   if (keys % alignment == 0) return mask;
   Shape padded = mask.shape;
   padded.back() += alignment - keys % alignment;
-  return tape.empty("mask.padded", {padded, element});
+  const Name name = "mask.padded";
+  return tape.connect(tape.empty(name, {padded, element}), {mask}, {},
+                      one_gradient(name, mask.meta()));
+}
+
+// torch.where(kept, x, least): `kept` waits for its derivative.
+Tensor kept_where(Tape& tape, const Tensor& kept, const Tensor& x, const Meta& whole, Name name) {
+  const Meta given = x.meta();
+  return tape.connect(tape.empty(name, whole), {x}, {kept},
+                      [=](Tape& t, const Tensor&, const Node&) -> Tensors {
+                        Tensor grad = t.empty(name + ".grad", whole);
+                        if (given.elements() == whole.elements()) return {std::move(grad)};
+                        return {t.empty(name + ".grad_sum", given)};
+                      });
+}
+
+// create_position_bias_mask (integrations/sdpa_attention.py): each layer makes one mask of its
+// positions and of the tokens that it may look at.
+Tensor mask_of_positions(Run& run, const Shared& shared, const Qkv& in) {
+  Tape& tape = run.tape;
+  Tensor mask = *shared.bias;
+  Meta whole = mask.meta();
+  if (shared.mask) {
+    whole.shape[0] = shared.mask->shape[0];
+    mask = kept_where(tape, *shared.mask, mask, whole, "positions.kept");
+  } else if (shared.causal && in.q.shape[2] > 1) {
+    const Shape square = {1, 1, in.q.shape[2], in.k.shape[2]};
+    const Tensor before = tape.empty("positions.causal", {square, Element::uint8});
+    mask = kept_where(tape, before, mask, whole, "positions.kept");
+  }
+  if (!shared.bias_is_turned) return mask;
+  return ops::copy(tape, mask, mask.shape, "positions.contiguous");
 }
 
 // transformers' integrations/sdpa_attention.py with one of PyTorch's fused kernels.
 Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const Shared& shared,
                     const Qkv& in) {
   Tape& tape = run.tape;
-  const bool masked = (kind == Attention::sdpa_mask && shared.mask) || in.masked;
+  const bool masked = (kind == Attention::sdpa_mask && shared.mask) || in.masked || shared.bias;
   const bool half = run.autocasts() || in.q.element != Element::fp32;
   const bool named = !masked && kind == Attention::flash;
   const bool even = in.q.shape[3] == in.v.shape[3];  // Flash knows heads of one size only.
@@ -188,8 +219,11 @@ Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const
   all.q = run.autocast(all.q, "q.input");
   all.k = run.autocast(all.k, "k.input");
   all.v = run.autocast(all.v, "v.input");
-  Tensor mask;
-  if (masked) mask = mask_for_kernel(run, *shared.mask, all.q.element);
+  Tensor given, mask;  // A name holds what is given while the kernel runs.
+  if (masked) {
+    given = shared.bias ? mask_of_positions(run, shared, in) : *shared.mask;
+    mask = mask_for_kernel(run, given, all.q.element);
+  }
   Tensor mixed = flash ? ops::flash_attention(tape, all.q, all.k, all.v)
                        : ops::efficient_attention(tape, all.q, all.k, all.v, mask);
   // nn.MultiheadAttention wants tokens before samples.
@@ -202,8 +236,9 @@ Tensor attend_fused(Run& run, Attention kind, const AttentionShape& shape, const
 }  // namespace
 
 Tensor attend(Run& run, const AttentionShape& shape, const Shared& shared, const Qkv& in) {
+  const bool biased = shared.bias && !run.positions_as_mask(shape);
   const Attention kind =
-      shape.soft_cap || shape.sinks || shared.bias ? Attention::eager : *run.job.compute.attention;
+      shape.soft_cap || shape.sinks || biased ? Attention::eager : *run.job.compute.attention;
   if (kind != Attention::eager && kind != Attention::math)
     return attend_fused(run, kind, shape, shared, in);
   Tape& tape = run.tape;

@@ -7,6 +7,7 @@
 
 #include "estimate/job.h"
 #include "estimate/ops.h"
+#include "estimate/models/architecture.h"
 #include "estimate/tape.h"
 #include "estimate/transformers/image_size.h"
 #include "estimate/transformers/version.h"
@@ -55,6 +56,12 @@ struct Run {
   }
 
   bool autocasts() const { return job.compute.autocast && !without_autocast; }
+  // Whether fused kernels are given T5's positions; if not, they rule those kernels out.
+  bool positions_as_mask(const AttentionShape& shape) const {
+    return shape.relative && version >= common_t5_attention &&
+           *job.compute.attention != Attention::eager && *job.compute.attention != Attention::math;
+  }
+
   // What torch.autocast makes of an operand of a product: x in compute.dtype.
   Tensor autocast(const Tensor& x, Name name) const {
     return autocasts() ? ops::cast(tape, x, compute(), name) : x;

@@ -305,7 +305,8 @@ Tensor StackModules::run_serial(std::uint64_t index, const Shared& shared, const
       input.weights = &weights;
       Shared other = shared;
       other.bias = shared.cross_bias;
-      other.mask.reset();
+      other.bias_is_turned = false;
+      other.mask = shared.cross_mask;
       other.causal = false;
       return attend(layer, other, input);
     });

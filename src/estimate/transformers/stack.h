@@ -50,11 +50,12 @@ class StackModules {
   Layer make_layer(std::uint64_t index);
   Shared make_shared(const Tensor& x, const Pass& pass);
   void add_angles(Shared& shared, const Tensor& x);
-  void add_positions(Shared& shared, const Shape& scores, Element element);
+  void add_positions(Shared& shared, const Shape& scores, std::uint64_t seen, Element element);
   void add_window_mask(Shared& shared, const Shape& shape, Element element);
   void add_image_masks(Shared& shared, const Shape& shape, Element element);
   bool is_windowed(std::uint64_t layer, std::uint64_t tokens) const;
   void add_mask(Shared& shared, Shape shape, Element element);
+  void add_masks_beside_positions(Shared& shared, Shape shape, std::uint64_t seen);
   Tensor run_layer(std::uint64_t index, const Shared& shared, const Tensor& x, const Pass& pass);
   void make_mixer(Layer& layer, std::uint64_t index);
   Name scope_of(std::uint64_t layer) const;

@@ -27,8 +27,12 @@ Shared StackModules::make_shared(const Tensor& x, const Pass& pass) {
     add_image_masks(shared, {x.shape[0], 1, tokens, keys}, x.element);
     return shared;
   }
-  add_positions(shared, {x.shape[0], attention.heads, tokens, keys}, x.element);
-  add_mask(shared, {x.shape[0], 1, tokens, keys}, x.element);
+  const std::uint64_t seen = pass.memory ? pass.memory->shape[1] : keys;
+  add_positions(shared, {x.shape[0], attention.heads, tokens, keys}, seen, x.element);
+  if (run_.positions_as_mask(attention))
+    add_masks_beside_positions(shared, {x.shape[0], 1, tokens, keys}, seen);
+  else
+    add_mask(shared, {x.shape[0], 1, tokens, keys}, x.element);
   const bool padded =
       *run_.job.compute.attention == Attention::sdpa_mask || run_.job.compute.padding;
   if (!stack_.mixers.empty() && padded)
@@ -52,13 +56,17 @@ void StackModules::add_angles(Shared& shared, const Tensor& x) {
 }
 
 // What is added to the scores [batch, heads, queries, keys] for their places. T5 adds its mask to
-// it until transformers 5, and then has one for each sample.
-void StackModules::add_positions(Shared& shared, const Shape& scores, Element element) {
+// it until common_t5_attention, and then has one for each sample.
+// Cross attention has zeros, for `seen` tokens.
+void StackModules::add_positions(Shared& shared, const Shape& scores, std::uint64_t seen,
+                                 Element element) {
   Tape& tape = run_.tape;
   Shape shape = scores;
   if (relative_bias_) {
-    if (run_.version >= narrow_t5_softmax) shape[0] = 1;
+    if (run_.version >= common_t5_attention) shape[0] = 1;
     shared.bias = ops::positions_from(tape, *relative_bias_, {shape, element});
+    shared.bias_is_turned = true;
+    shape[3] = seen;
     if (stack_.cross_attention) shared.cross_bias = tape.empty("cross_positions", {shape, element});
   } else if (stack_.positions == Positions::alibi) {
     shape[2] = 1;
@@ -76,7 +84,7 @@ void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
   if (!stack_.attends()) return;
   if (attention.multihead) shape[0] = 1;  // One for all samples, whether the kernel asks or not.
   const bool has_positions =
-      shared.bias && !(attention.relative && run_.version >= narrow_t5_softmax);
+      shared.bias && !(attention.relative && run_.version >= common_t5_attention);
   if (has_positions) return;
   const bool wanted = kernel == Attention::eager || kernel == Attention::sdpa_mask || capped ||
                       attention.multihead || attention.relative;
@@ -85,6 +93,18 @@ void StackModules::add_mask(Shared& shared, Shape shape, Element element) {
   const bool bools = kernel == Attention::sdpa_mask && run_.version >= bool_masks && !capped &&
                      !attention.multihead && !attention.relative;
   shared.mask = tape.empty("attention_mask", {shape, bools ? Element::uint8 : element});
+}
+
+// Of T5 by sdpa: of bools, where a row is padded. Labels are not: their decoder makes its mask in
+// each layer (attention_kernel.cpp).
+void StackModules::add_masks_beside_positions(Shared& shared, Shape shape, std::uint64_t seen) {
+  const bool padded =
+      *run_.job.compute.attention == Attention::sdpa_mask || run_.job.compute.padding;
+  if (!padded) return;
+  const auto mask = [&] { return run_.tape.empty("attention_mask", {shape, Element::uint8}); };
+  if (!stack_.causal) shared.mask = mask();
+  shape[3] = seen;
+  if (stack_.cross_attention) shared.cross_mask = mask();
 }
 
 // Layers that look back at fewer tokens than there are have a mask of their own, whatever the

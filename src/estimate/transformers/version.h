@@ -33,9 +33,12 @@ inline constexpr Version strided_sdpa{4, 56};
 inline constexpr Version joined_cache{4, 54};
 
 // configuration_t5.py: from here on tie_word_embeddings says only whether the head's input is
-// scaled. modeling_t5.py: from here on its softmax is not widened.
+// scaled.
 inline constexpr Version always_tied_t5{5, 0};
-inline constexpr Version narrow_t5_softmax{5, 0};
+// modeling_t5.py: from here on its attention is that of other models. Its softmax is not widened,
+// and sdpa is given its positions as a mask (integrations/sdpa_attention.py,
+// create_position_bias_mask); before, there was no sdpa.
+inline constexpr Version common_t5_attention{5, 15};
 
 // modeling_utils.py, enable_input_require_grads: from here on every embedding of a model is asked
 // for, that of patches as well. Before, the language model's alone.
