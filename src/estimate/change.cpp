@@ -99,6 +99,7 @@ Job apply(Job job, const Change& change) {
   take(job.optimizer.foreach, change.foreach);
   take(job.optimizer.offload, change.offload);
   take(job.optimizer.kind, change.optimizer);
+  if (change.optimizer) job.optimizer.by_trainer = change.by_trainer;
   if (change.dtype) change_dtype(job, *change.dtype);
   take(job.method.rank, change.rank);
   take(job.batch.sequence, change.sequence);
@@ -135,6 +136,7 @@ Change written_out(Change change, const Job& given, const Job& job, const Archit
 Change merge(Change first, const Change& second) {
   if (second.micro) first.micro = second.micro;
   if (second.accumulate) first.accumulate = second.accumulate;
+  if (second.optimizer) first.by_trainer = second.by_trainer;
   for_each_pair(first, second, [](auto& a, const auto& b) {
     if (b) a = b;
   });
@@ -223,8 +225,12 @@ std::vector<Change> result_changes(const Job& job, const Device& device) {
   const bool ours = job.engine.kind == EngineKind::headroom;
   const bool trains = job.method.kind != MethodKind::inference;
   if (trains && job.optimizer.kind == OptimizerKind::adamw && !job.optimizer.offload) {
-    add().optimizer = OptimizerKind::adamw8bit;
-    if (!ours) add().optimizer = OptimizerKind::adafactor;
+    for (const OptimizerKind kind : {OptimizerKind::adamw8bit, OptimizerKind::adafactor}) {
+      if (ours && kind == OptimizerKind::adafactor) continue;
+      Change& change = add();
+      change.optimizer = kind;
+      change.by_trainer = job.optimizer.by_trainer;
+    }
   }
   if (job.compute.dtype == DType::fp32) add().dtype = device.half;
   const bool adapters = job.method.kind == MethodKind::lora || job.method.kind == MethodKind::qlora;

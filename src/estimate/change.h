@@ -24,6 +24,7 @@ struct Change {
   std::optional<bool> offload;
   // What these change is learned differently, or is another model.
   std::optional<OptimizerKind> optimizer;
+  bool by_trainer = false;     // It is named as transformers' Trainer does.
   std::optional<DType> dtype;  // Of compute, and of what is held in the same type.
   std::optional<std::uint64_t> rank;
   std::optional<std::uint64_t> sequence;

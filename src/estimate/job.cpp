@@ -213,6 +213,7 @@ class JobParser {
       const OptimizerWord& word = optimizer_words()[chosen - optimizer_names.size()];
       job_.optimizer.kind = word.kind;
       job_.optimizer.fused = word.fused;
+      job_.optimizer.by_trainer = true;
     }
   }
 

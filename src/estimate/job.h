@@ -143,8 +143,9 @@ struct Job {
   struct Optimizer {
     OptimizerKind kind = OptimizerKind::adamw;
     bool foreach = true;
-    bool fused = false;            // AdamW as one kernel, which needs nothing beside its operands.
-    bool offload = false;          // States and step in host memory.
+    bool fused = false;       // AdamW as one kernel, which needs nothing beside its operands.
+    bool by_trainer = false;  // As transformers' Trainer sets it up: its name for it was given.
+    bool offload = false;     // States and step in host memory.
     Master master = Master::none;  // fp32: a copy of the trained weights, with its own gradient.
     double learning_rate = 1e-3;
     double weight_decay = 0.01;  // 0 where not given for SGD and Adafactor.

@@ -65,6 +65,8 @@ Json optimizer_of(const Job::Optimizer& optimizer) {
                {"offload", optimizer.offload},
                {"master", optimizer.master == Master::fp32 ? "fp32" : "none"}};
   if (optimizer.fused) json["fused"] = true;
+  if (optimizer.by_trainer && optimizer.kind == OptimizerKind::adamw8bit)
+    json["kind"] = "adamw_8bit";
   if (optimizer.momentum > 0) json["momentum"] = optimizer.momentum;
   return json;
 }

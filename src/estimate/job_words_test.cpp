@@ -52,6 +52,8 @@ TEST(JobWords, optimizers_of_the_trainer) {
   EXPECT_TRUE(optimizer("adamw_torch_fused").fused);
   EXPECT_EQ(optimizer("adamw_8bit").kind, OptimizerKind::adamw8bit);
   EXPECT_EQ(optimizer("adamw_bnb_8bit").kind, OptimizerKind::adamw8bit);
+  EXPECT_TRUE(optimizer("adamw_8bit").by_trainer);
+  EXPECT_FALSE(optimizer("adamw8bit").by_trainer);
   EXPECT_EQ(job_from("[optimizer]\nkind = \"sgd\"\nmomentum = true\n").optimizer.momentum, 0.9);
 }
 

@@ -175,7 +175,10 @@ std::vector<Setting> settings_of(const Change& change) {
   word("compute", "residual", change.residual);
   word("compute", "embeddings", change.embeddings);
   number("compute", "autocast", change.autocast);
-  word("optimizer", "kind", change.optimizer);
+  if (change.by_trainer && change.optimizer == estimate::OptimizerKind::adamw8bit)
+    add("optimizer", "kind", "adamw_8bit", true);
+  else
+    word("optimizer", "kind", change.optimizer);
   number("optimizer", "foreach", change.foreach);
   number("optimizer", "offload", change.offload);
   return settings;

@@ -108,11 +108,11 @@ constexpr Named models[] = {{"gemma2_27b", "google/gemma-2-27b"},
                             {"qwen3_32b", "Qwen/Qwen3-32B"},
                             {"qwen3_4b", "Qwen/Qwen3-4B"},
                             {"qwen3_8b", "Qwen/Qwen3-8B"}};
-constexpr Named optimizers[] = {{"bitsandbytes.optim.AdamW8bit", "adamw_8bit"},
-                                {"bitsandbytes.optim.PagedAdamW", "adamw_torch"},
-                                {"bitsandbytes.optim.PagedAdamW8bit", "adamw_8bit"},
-                                {"torch.optim.Adam", "adamw_torch"},
-                                {"torch.optim.AdamW", "adamw_torch"},
+constexpr Named optimizers[] = {{"bitsandbytes.optim.AdamW8bit", "adamw8bit"},
+                                {"bitsandbytes.optim.PagedAdamW", "adamw"},
+                                {"bitsandbytes.optim.PagedAdamW8bit", "adamw8bit"},
+                                {"torch.optim.Adam", "adamw"},
+                                {"torch.optim.AdamW", "adamw"},
                                 {"torch.optim.SGD", "sgd"}};
 constexpr Named modules[] = {
     {"k_proj", "k_proj"}, {"output_proj", "o_proj"}, {"q_proj", "q_proj"}, {"v_proj", "v_proj"}};
@@ -238,13 +238,13 @@ Result<Done> take_optimizer(TrainingSettings& settings) {
   if (component.empty())
     return Error{Errc::invalid, "optimizer._component_: expected an optimizer, found none",
                  "write optimizer._component_: torch.optim.AdamW"};
-  std::string_view kind = value_of(optimizers, component);
+  const std::string_view kind = value_of(optimizers, component);
   if (kind.empty())
     return wrong_value(settings.given("optimizer"),
                        "torch.optim.AdamW, Adam or SGD, or bitsandbytes.optim.AdamW8bit, "
                        "PagedAdamW8bit or PagedAdamW, which is all that is planned");
-  if (kind == "adamw_torch" && settings.is_set("fused")) kind = "adamw_torch_fused";
   settings.take("optimizer.kind", kind, "optimizer");
+  if (kind == "adamw" && settings.is_set("fused")) settings.take("optimizer.fused", true, "fused");
   if (kind == "sgd" && settings.has("momentum"))
     settings.take("optimizer.momentum", true, "momentum");
   if (component.find("Paged") != std::string::npos) {

@@ -122,7 +122,7 @@ TEST(Torchtune, overrides_win_and_a_component_is_replaced_by_its_name) {
   EXPECT_EQ(keys["method"]["rank"], 64);
   EXPECT_EQ(keys["method"]["targets"], Json({"q_proj", "k_proj"}));
   EXPECT_EQ(keys["batch"], Json({{"micro", 1}, {"accumulate", 8}, {"sequence", 4096}}));
-  EXPECT_EQ(keys["optimizer"]["kind"], "adamw_torch");
+  EXPECT_EQ(keys["optimizer"]["kind"], "adamw");
   const std::string notes = join(command->notes, "\n");
   EXPECT_NE(notes.find("memory depends on it: compile, dataset.packed."), std::string::npos)
       << notes;
@@ -151,7 +151,7 @@ loss:
   const Json& keys = command->flags.keys;
   EXPECT_EQ(keys["model"]["config"], config.folder().string());
   EXPECT_EQ(keys["method"], Json({{"kind", "full"}, {"base", "fp32"}}));
-  EXPECT_EQ(keys["optimizer"], Json({{"kind", "adamw_8bit"}, {"offload", true}}));
+  EXPECT_EQ(keys["optimizer"], Json({{"kind", "adamw8bit"}, {"offload", true}}));
   EXPECT_EQ(keys["compute"]["checkpointing"], "none");
   EXPECT_FALSE(keys["compute"].contains("loss"));
   const std::string notes = join(command->notes, "\n");

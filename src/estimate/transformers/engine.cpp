@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "estimate/models/waveform.h"
 #include "estimate/optimizer.h"
@@ -147,17 +148,49 @@ Status check_adapted_ends(const Job& job, const Architecture& model) {
   return Done{};
 }
 
+// What the optimizer of a job goes through. transformers' Trainer keeps the states of embeddings in
+// fp32 where the others' are in 8 bits (trainer.py, create_optimizer, register_module_override).
+class JobOptimizer {
+ public:
+  JobOptimizer(const Job& job, const std::set<std::uint32_t>& tables, Tape& tape)
+      : tape_(tape), optimizer_(job.optimizer), wide_(wide_states(job.optimizer)) {
+    const bool apart = job.optimizer.by_trainer && job.optimizer.kind == OptimizerKind::adamw8bit;
+    for (const Tensor& parameter : tape.trainable()) {
+      const bool is_table = apart && tables.count(parameter.storage->tensor()) > 0;
+      (is_table ? tables_ : others_).push_back(parameter);
+    }
+    for (Tensor& table : tables_) table.element = Element::fp32;
+    optimizer_.prepare(tape, others_);
+  }
+
+  void step() {
+    tape_.set_phase(Phase::optimizer);
+    optimizer_.step(tape_, others_);
+    if (!tables_.empty()) wide_.step(tape_, tables_);
+  }
+
+ private:
+  static Job::Optimizer wide_states(Job::Optimizer settings) {
+    settings.kind = OptimizerKind::adamw;
+    settings.fused = true;  // One kernel in this as well.
+    return settings;
+  }
+
+  Tape& tape_;
+  Optimizer optimizer_, wide_;
+  std::vector<Tensor> others_, tables_;
+};
+
 template <class Function>
-void train(Tape& tape, const Job& job, const Function& train_micro_batch, std::uint64_t steps) {
-  Optimizer optimizer(job.optimizer);
-  optimizer.prepare(tape, tape.trainable());
+void train(Tape& tape, const Job& job, const std::set<std::uint32_t>& tables,
+           const Function& train_micro_batch, std::uint64_t steps) {
+  JobOptimizer optimizer(job, tables, tape);
   // From the second micro-batch on, the gradients are there during the forward: more change
   // nothing.
   const std::uint64_t micro_batches = std::min<std::uint64_t>(job.batch.accumulate.value_or(1), 2);
   for (std::uint64_t step = 0; step < steps; ++step) {
     for (std::uint64_t i = 0; i < micro_batches; ++i) train_micro_batch(i == 0);
-    tape.set_phase(Phase::optimizer);
-    optimizer.step(tape, tape.trainable());
+    optimizer.step();
     if (step + 1 < steps) tape.set_phase(Phase::forward);
     Optimizer::zero_grad(tape.trainable());
   }
@@ -226,10 +259,11 @@ Result<Recording> record_transformers(const Job& job, const Architecture& given,
     } else if (job.preference.trainer != TrainerKind::sft) {
       transformers::PreferenceTrainer trainer(run, model, network);
       train(
-          tape, job, [&trainer](bool first) { trainer.train_micro_batch(first); }, steps);
+          tape, job, run.tables, [&trainer](bool first) { trainer.train_micro_batch(first); },
+          steps);
     } else {
       train(
-          tape, job, [&network](bool) { network.train_micro_batch(); }, steps);
+          tape, job, run.tables, [&network](bool) { network.train_micro_batch(); }, steps);
     }
   }
   return recorder.take();

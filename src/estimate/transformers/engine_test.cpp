@@ -171,6 +171,11 @@ TEST(TransformersEngine, optimizers_hold_what_they_are_known_for) {
   EXPECT_DOUBLE_EQ(bytes_per_parameter(), 8);
   job.optimizer.kind = OptimizerKind::adamw8bit;
   EXPECT_NEAR(bytes_per_parameter(), 2 + 8.0 / 256, 0.02);
+  // The Trainer leaves those of embeddings in fp32.
+  job.optimizer.by_trainer = true;
+  const double table = static_cast<double>(vocabulary * hidden) / parameters;
+  EXPECT_NEAR(bytes_per_parameter(), 2 + 8.0 / 256 + 6 * table, 0.02);
+  job.optimizer.by_trainer = false;
   job.optimizer.kind = OptimizerKind::sgd;
   EXPECT_EQ(bytes_per_parameter(), 0);
   job.optimizer.kind = OptimizerKind::adafactor;

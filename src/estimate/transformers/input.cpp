@@ -89,6 +89,9 @@ InputModules::InputModules(Run& run, const Architecture& model, const Stack& sta
   if (stack.position_rows > 0)
     positions_ = parameter(run.tape.intern(stack.names.positions) + ".weight",
                            {stack.position_rows, width}, stack.positions != Positions::sinusoidal);
+  if (input.kind == Input::Kind::tokens)
+    for (const auto* table : {&table_, &types_, &positions_})
+      if (*table) run.tables.insert((*table)->storage->tensor());
   if (input.norm) norm_ = make_norm(run, "embeddings_norm", stack.norm, width);
 }
 
@@ -123,6 +126,7 @@ void InputModules::attach_adapter() {
 void InputModules::attach_copy() {
   table_copy_ = run_.tape.parameter("embed_tokens.modules_to_save.weight", table_->meta(),
                                     Component::adapters, true);
+  run_.tables.insert(table_copy_->storage->tensor());
 }
 
 // Rows of the first matrix, which is kept on its side, times the second, whatever autocast makes of

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 
 #include "estimate/job.h"
 #include "estimate/ops.h"
@@ -91,6 +92,8 @@ struct Run {
   LigerKernels liger = {};
   std::uint64_t multiprocessors = 1;  // Of the device.
   bool adapted = false;               // A module has got an adapter.
+  // The weights of nn.Embedding, by the ids of their tensors.
+  std::set<std::uint32_t> tables = {};
 };
 
 }  // namespace headroom::estimate::transformers

@@ -36,6 +36,7 @@ StackModules::StackModules(Run& run, const Stack& stack)
         run.tape.parameter("relative_attention_bias.weight",
                            {{stack.relative_buckets, stack.attention.heads}, run.weights()},
                            Component::weights, run.full());
+    run.tables.insert(relative_bias_->storage->tensor());
   }
   const auto& [each_layer, rows, major, minor] = stack.mask_buffers;
   if (run.version < Version{major, minor}) {
