@@ -198,9 +198,8 @@ Tensor InputModules::embed_patches(const Tensor& pixels) {
   if (input.named == Input::Named::nothing && given_.defined()) named_.push_back(narrow);
   Tensor hidden = convolve(narrow, first_weight_, first_bias_, patches, "patch_embeddings");
   // enable_input_require_grads() asks it of every embedding of the model, patches as well.
-  const bool asked = run_.adapters() && run_.job.compute.checkpointing != Checkpointing::none &&
-                     input.own_type && run_.version >= all_inputs_want_gradients;
-  if (asked && !hidden.requires_grad()) hidden = Tape::require_gradient(hidden);
+  if (asks_inputs_for_gradients() && input.own_type && !hidden.requires_grad())
+    hidden = Tape::require_gradient(hidden);
   if (input.reorders) hidden = ops::take(tape, hidden, hidden.shape, "patches.by_window");
   if (!class_token_) return hidden;
   if (extra_tokens_ && input.extra_have_positions)
@@ -217,6 +216,12 @@ Tensor InputModules::with_registers(const Tensor& hidden) {
   return join_rows(tape, rest, {first, *extra_tokens_}, "with_registers");
 }
 
+// Of those that are not of text.
+bool InputModules::asks_inputs_for_gradients() const {
+  return run_.adapters() && run_.job.compute.checkpointing != Checkpointing::none &&
+         run_.version >= all_inputs_want_gradients;
+}
+
 Tensor InputModules::embed_audio(std::uint64_t frames) {
   Tape& tape = run_.tape;
   const Element element = first_weight_->element;
@@ -225,8 +230,11 @@ Tensor InputModules::embed_audio(std::uint64_t frames) {
       Component::other);
   const Meta first{{run_.batch, frames * audio_stride, stack_.hidden}, element};
   const Meta second{{run_.batch, frames, stack_.hidden}, element};
-  const Tensor hidden = ops::gelu(
-      tape, convolve(features, first_weight_, first_bias_, first, "conv1"), "conv1.activated");
+  Tensor hidden = convolve(features, first_weight_, first_bias_, first, "conv1");
+  // It is what WhisperEncoder.get_input_embeddings() gives.
+  if (asks_inputs_for_gradients() && !hidden.requires_grad())
+    hidden = Tape::require_gradient(hidden);
+  hidden = ops::gelu(tape, hidden, "conv1.activated");
   return ops::gelu(tape, convolve(hidden, second_weight_, second_bias_, second, "conv2"),
                    "conv2.activated");
 }

@@ -46,6 +46,7 @@ class InputModules {
   void make_mask_token();
   Tensor with_registers(const Tensor& hidden);
   Tensor with_positions(Tensor hidden, std::uint64_t length);
+  bool asks_inputs_for_gradients() const;
   Tensor embed_audio(std::uint64_t frames);
   Tensor parameter(Name name, Shape shape, bool trained = true);
 

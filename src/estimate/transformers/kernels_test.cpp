@@ -95,6 +95,27 @@ TEST(Models, t5_of_transformers_5_is_tied_and_keeps_its_softmax_narrow) {
   EXPECT_EQ(tensors(recorded(job, t5(false)), "position_bias").front().shape[0], 2U);
 }
 
+TEST(Models, checkpoints_with_adapters_ask_whispers_first_convolution_for_a_gradient) {
+  const Json whisper = {{"model_type", "whisper"},
+                        {"vocab_size", 500},
+                        {"d_model", 64},
+                        {"encoder_layers", 2},
+                        {"decoder_layers", 2},
+                        {"num_mel_bins", 8},
+                        {"encoder_attention_heads", 4},
+                        {"decoder_attention_heads", 4},
+                        {"encoder_ffn_dim", 128},
+                        {"decoder_ffn_dim", 128}};
+  Job job = job_of(DType::bf16, Attention::flash);
+  job.method.kind = MethodKind::lora;
+  job.method.targets = {Target::q, Target::v};
+  EXPECT_TRUE(tensors(recorded(job, whisper), "conv2.input_grad").empty());
+  job.compute.checkpointing = Checkpointing::layer;
+  EXPECT_EQ(tensors(recorded(job, whisper), "conv2.input_grad").size(), 1U);
+  job.engine.transformers = "4.57.1";
+  EXPECT_TRUE(tensors(recorded(job, whisper), "conv2.input_grad").empty());
+}
+
 TEST(Models, labels_of_an_encoder_decoder_have_a_length_of_their_own) {
   Job job = job_of(DType::bf16, Attention::eager);
   job.batch.target = 7;
