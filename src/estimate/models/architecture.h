@@ -321,6 +321,7 @@ struct Head {
   bool tied_since_5 = false;
   bool transform_bias = true;  // Of the next; and its loss, where it has none, is not plain.
   bool transform = false;  // BERT's masked words: Linear [hidden, hidden], activation, norm first.
+  bool transforms_classes = false;  // The same stands before classes of tokens (ModernBERT).
 };
 
 // What takes a vision tower's rows to the width of the text's, and how they come to stand among the

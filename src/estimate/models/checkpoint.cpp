@@ -76,6 +76,8 @@ void put_classifier(Architecture& out, std::uint64_t labels, bool per_sample) {
   out.head.bias = !decoder || !per_sample;
   // A decoder's scores are made at every position, and one is picked.
   out.head.per_sample = per_sample && !decoder;
+  out.head.transform = before.transforms_classes && !per_sample;
+  out.head.transform_bias = before.transform_bias;
 }
 
 bool is_lone_encoder(const Architecture& model) {

@@ -39,6 +39,14 @@ TEST(EncoderTask, of_a_decoder_it_is_said) {
   EXPECT_TRUE(with_head("llama", "LlamaForCausalLM")->notes.empty());
 }
 
+TEST(EncoderTask, modernberts_classes_of_tokens_have_the_head_of_masked_words) {
+  const auto tokens = with_head("modernbert", "ModernBertForTokenClassification");
+  ASSERT_TRUE(tokens.has_value()) << tokens.error().message;
+  EXPECT_TRUE(tokens->head.transform);
+  EXPECT_FALSE(tokens->head.transform_bias);
+  EXPECT_FALSE(with_head("bert", "BertForTokenClassification")->head.transform);
+}
+
 TEST(EncoderTask, robertas_first_rows_are_of_no_token) {
   const std::string rows = R"("max_position_embeddings": 514)";
   const auto roberta = model_of("roberta", rows);

@@ -57,6 +57,7 @@ void parse_modernbert(ConfigReader& config, Architecture& out) {
   out.head.kind = Head::Kind::pooler;
   out.head.bias = true;
   out.head.transform_bias = false;
+  out.head.transforms_classes = true;
   stack.names = modernbert_names();
 }
 

@@ -206,6 +206,13 @@ Count attention_pooling(const Stack& stack) {
   return hidden + 4 * (hidden + 1) * hidden + norm_size(stack.norm, hidden) + mlp_size(stack);
 }
 
+Count transform_size(const Architecture& model) {
+  const Count hidden = model.main().hidden;
+  if (!model.head.transform) return 0;
+  return (hidden + (model.head.transform_bias ? 1 : 0)) * hidden +
+         norm_size(model.main().norm, hidden);
+}
+
 Count head_size(const Architecture& model) {
   const Head& head = model.head;
   const Stack& stack = model.main();
@@ -217,10 +224,7 @@ Count head_size(const Architecture& model) {
       const Count rows = model.vocabulary;
       Count size = head.tied ? 0 : rows * stack.input.width;
       if (head.bias) size += rows;
-      if (head.transform)
-        size +=
-            hidden * hidden + (head.transform_bias ? hidden : 0) + norm_size(stack.norm, hidden);
-      return size;
+      return size + transform_size(model);
     }
     case Head::Kind::pooler:
       return hidden * hidden + hidden + (hidden + 1) * head.width;
@@ -233,7 +237,7 @@ Count head_size(const Architecture& model) {
       const Count rows = head.pooling == Head::Pooling::first_and_mean ? 2 * hidden : hidden;
       const Count width = head.inner > 0 ? head.inner : rows;
       return (head.inner > 0 ? (hidden + 1) * head.inner : 0) + width * head.width +
-             (head.bias ? head.width : 0);
+             (head.bias ? head.width : 0) + transform_size(model);
     }
   }
   return 0;
@@ -243,7 +247,7 @@ Count head_matrices_per_token(const Architecture& model) {
   const Head& head = model.head;
   const Stack& stack = model.main();
   if (head.kind == Head::Kind::numbers && !head.per_sample) {
-    return stack.input.width * head.width;
+    return stack.input.width * head.width + (head.transform ? stack.hidden * stack.hidden : 0);
   }
   if (head.kind != Head::Kind::language) return 0;
   Count size = model.vocabulary * stack.input.width;

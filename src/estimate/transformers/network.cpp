@@ -86,11 +86,6 @@ void Network::make_head() {
       if (head.offset)
         offset_ = run_.tape.empty("final_logits_bias", {{1, model_.vocabulary}, run_.weights()},
                                   Component::other);
-      if (head.transform) {
-        transform_ = make_plain_linear(run_, "transform", {main.hidden, main.hidden},
-                                       head.transform_bias, run_.weights());
-        transform_norm_ = make_norm(run_, "transform_norm", main.norm, main.hidden);
-      }
       break;
     case Head::Kind::pooler:
       head_ = make_plain_linear(run_, "pooler", {main.hidden, main.hidden}, true, run_.weights());
@@ -115,6 +110,11 @@ void Network::make_head() {
       logit_scale_ = run_.tape.parameter("logit_scale", {{1}, run_.weights()}, Component::weights,
                                          run_.full());
       break;
+  }
+  if (head.transform) {
+    transform_ = make_plain_linear(run_, "transform", {main.hidden, main.hidden},
+                                   head.transform_bias, run_.weights());
+    transform_norm_ = make_norm(run_, "transform_norm", main.norm, main.hidden);
   }
 }
 
@@ -192,7 +192,7 @@ Tensor Network::pooled_of(const Tensor& given) {
   Tape& tape = run_.tape;
   const Head& head = model_.head;
   Tensor hidden = inner_ ? apply(run_, *inner_, given) : given;
-  if (!head.per_sample) return hidden;
+  if (!head.per_sample) return before_head(hidden);
   const Shape one = {hidden.shape[0], 1, hidden.shape[2]};
   const auto mean = [&](const Tensor& x) {
     return tape.connect(tape.empty("mean_of_rows", {one, x.element}), {x}, {},
@@ -220,7 +220,8 @@ Tensor Network::connectionist_loss(const Tensor& logits) {
                           "log_probabilities");
 }
 
-// BERT's masked words: a Linear, its activation and a norm before the logits.
+// BERT's masked words, ModernBERT's classes of tokens: a Linear, its activation and a norm before
+// the logits.
 Tensor Network::before_head(const Tensor& hidden) {
   if (!transform_) return hidden;
   const Scope scope(run_.tape, "head");
