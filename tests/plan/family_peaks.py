@@ -4,7 +4,8 @@
 
 family_peaks.jsonl: two steps each (or a prompt and a few tokens) of PyTorch 2.15.0 and transformers 5.23.0 on a GPU that only counts, an
 A100's: torch.cuda.max_memory_allocated() and the peak of each phase. Widths are those of published models, layers at most eight; of rows
-that begin with "small-" both are small, and there are three steps. Random weights; cuDNN off.
+that begin with "small-" both are small, and there are three steps. Random weights; cuDNN off. Three steps as well where an id begins with
+"b-", "c-", "s-" or "t-", of transformers' own Trainer in "t-" and where the optimizer is adamw_8bit; "g-" is transformers' own generate().
 """
 import json
 import pathlib

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "estimate/job.h"
-#include "estimate/ops.h"
 #include "estimate/models/architecture.h"
+#include "estimate/ops.h"
 #include "estimate/tape.h"
 #include "estimate/transformers/image_size.h"
 #include "estimate/transformers/version.h"
@@ -56,13 +56,13 @@ struct Run {
                                                        : element_of(job.compute.embeddings);
   }
 
-  bool autocasts() const { return job.compute.autocast && !without_autocast; }
   // Whether fused kernels are given T5's positions; if not, they rule those kernels out.
   bool positions_as_mask(const AttentionShape& shape) const {
     return shape.relative && version >= common_t5_attention &&
            *job.compute.attention != Attention::eager && *job.compute.attention != Attention::math;
   }
 
+  bool autocasts() const { return job.compute.autocast && !without_autocast; }
   // What torch.autocast makes of an operand of a product: x in compute.dtype.
   Tensor autocast(const Tensor& x, Name name) const {
     return autocasts() ? ops::cast(tape, x, compute(), name) : x;
