@@ -11,9 +11,9 @@
 namespace headroom::machine {
 
 // Runs argv[0] (a path, or a name looked up in PATH) with our standard streams and environment, and
-// waits. SIGINT, SIGTERM and SIGHUP that reach us meanwhile are passed on. Returns its exit status,
-// or 128 + the number of the signal that ended it, as a shell does. Requires: one thread calls it
-// at a time.
+// waits. SIGINT, SIGTERM, SIGHUP and SIGUSR1 that reach us meanwhile are passed on. Returns its
+// exit status, or 128 + the number of the signal that ended it, as a shell does. Requires: one
+// thread calls it at a time.
 Result<int> run_program(const std::vector<std::string>& argv);
 
 // The same, with what it writes to its standard output kept from ours. Nobody else hears of that,

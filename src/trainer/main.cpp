@@ -356,6 +356,7 @@ int parse_and_run(int argc, char** argv, machine::Printer& printer) {
   }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);
+  std::signal(SIGUSR1, request_stop);  // What Slurm sends ahead of the end (--signal=USR1@60).
   // Gloo and c10d's store write to connections whose other end may be a rank that has just died: an
   // error for them to tell, not the end of this rank before it has saved anything.
   std::signal(SIGPIPE, SIG_IGN);

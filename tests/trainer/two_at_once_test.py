@@ -9,6 +9,7 @@ import json
 import os
 import pathlib
 import random
+import shutil
 import signal
 import sys
 import tempfile
@@ -70,6 +71,15 @@ class TwoAtOnce(unittest.TestCase):
         self.assertEqual(first.returncode, 1, said)
         steps = [json.loads(line)["step"] for line in self.metrics()]
         self.assertEqual(steps, list(range(1, len(steps) + 1)))  # Of one run alone.
+
+    def test_what_batch_systems_send_ahead_of_the_end_stops_with_a_checkpoint(self):
+        for program in ("headroom-train", "headroom"):
+            run = self.begin(program)
+            run.send_signal(signal.SIGUSR1)
+            _, said = run.communicate(timeout=120)
+            self.assertEqual(run.returncode, 1, said)
+            self.assertIn("--resume", said)
+            shutil.rmtree(self.output)
 
     def test_two_that_begin_at_the_same_moment_do_not_mix(self):
         jobs = [write_job(self.scratch, f"job{seed}.toml", seed=seed, epochs=10) for seed in range(3)]
