@@ -115,7 +115,15 @@ std::string separate_releases(std::string_view line) {
   static const RE2 firmware(R"((?i)\b(linux-firmware)-(20\d{6}))");
   static const RE2 major_alone(R"((?i)\b(rocm \d{1,2})([^\d.]|\.(?:\s|$)|$))");
   static const RE2 nightly_of_rocm(R"((?i)\b(?:rocm|therock) nightl(?:y|ies)\b)");
+  // An address names pages, and what it leads to is not what was run. A release's page and a
+  // package's file are called by their names.
+  static const RE2 package_file(R"(https?://\S*/([\w.+~-]+\.(?:rpm|deb|pkg\.tar\.\w+)))");
+  static const RE2 release_page(R"(https?://\S*/releases/tag/([\w.+-]+)[^\s)\]]*)");
+  static const RE2 address(R"((?:https?|ftp)://[^\s)\]>]+)");
   std::string text(line);
+  RE2::GlobalReplace(&text, release_page, " \\1 ");
+  RE2::GlobalReplace(&text, package_file, " \\1 ");
+  RE2::GlobalReplace(&text, address, " ");
   RE2::GlobalReplace(&text, build, "\\1");
   RE2::GlobalReplace(&text, glued, "\\1rocm \\2");
   RE2::GlobalReplace(&text, firmware, "\\1 \\2");
