@@ -3,6 +3,10 @@
 // (BARs), so amdgpu cannot map its registers and gives up, usually with -12 (ENOMEM). A card whose
 // window is merely small works, only slower, and is no case of this.
 #include <fmt/format.h>
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <string>
 
 #include "base/bytes.h"
 #include "base/text.h"
@@ -76,7 +80,53 @@ std::optional<Hypothesis> find_window_alone(const LogSubject& subject) {
   return std::nullopt;
 }
 
+// The largest window in lshw's list of a device's resources.
+Bytes largest_window(const Observation& listed) {
+  static const RE2 range(R"(\bmemory:([0-9a-f]+)-([0-9a-f]+))");
+  re2::StringPiece rest(listed.text);
+  std::string first, last;
+  std::uint64_t largest = 0;
+  while (RE2::FindAndConsume(&rest, range, &first, &last)) {
+    const auto from = parse_hex(first), to = parse_hex(last);
+    if (from && to && *to >= *from) largest = std::max(largest, *to - *from + 1);
+  }
+  return Bytes{largest};
+}
+
+// amdgpu has the card, and among the card's windows there is none for its memory: the firmware
+// assigned the small ones alone (of doorbells and registers), as behind Thunderbolt or with CSM.
+// The registers then read as all ones, so that the driver takes the card for a virtual function and
+// waits for a host that is not there (Linux: mxgpu_ai.c).
+std::optional<Hypothesis> find_window_left_out(const LogSubject& subject) {
+  constexpr Bytes least_for_memory = 64_MiB;
+  constexpr std::uint64_t lines_of_a_device = 4;
+  const Observation* bound = subject.log.first("lshw-driver");
+  const Observation* windows = nullptr;
+  for (const Observation* one : subject.log.of("lshw-windows")) {
+    const bool of_card = bound != nullptr && bound->value("driver") == "amdgpu" &&
+                         one->log == bound->log && one->line > bound->line &&
+                         one->line - bound->line <= lines_of_a_device;
+    if (of_card && largest_window(*one) < least_for_memory) windows = one;
+  }
+  if (windows == nullptr) return std::nullopt;
+  const Observation* failed = subject.log.first_of(
+      {"amdgpu-mailbox", "no-gpu-seen", "rocminfo-failed", "kfd-refuses-process"});
+  Hypothesis bar;
+  bar.confidence = failed != nullptr ? 0.8 : 0.5;
+  bar.title = fmt::format("The card has no window for its memory: its largest one has {}",
+                          to_string(largest_window(*windows)));
+  bar.reasons.emplace_back(
+      "A card's memory is reached through a window of 256 MiB or more. The firmware assigned the "
+      "small windows alone, so the driver cannot start the card.");
+  bar.evidence = {show(subject, *windows, "all windows that it has")};
+  if (failed != nullptr) bar.evidence.push_back(show(subject, *failed));
+  advise(subject, bar);
+  bar.alternatives = {{"hw-error", 0.15, "the card in a slot of another machine"}};
+  return bar;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
+  if (auto left_out = find_window_left_out(subject)) return left_out;
   const logs::Observations& log = subject.log;
   const Observation* no_memory = log.first("gpu-init-enomem");
   const Observation* failed = no_memory != nullptr ? no_memory : log.first("gpu-init-failed");

@@ -58,6 +58,8 @@ constexpr Contradiction contradictions[] = {
      "the library that would define the symbol was not found"},
     {"radv-no-memory-to-submit", "gpu-hang", 0.4,
      "the driver names a lack of memory as the reason why the device was lost"},
+    {"dkms-source-named", "kernel-too-old", 0.5,
+     "amdgpu-dkms is installed, which brings a newer driver than the kernel's"},
     // A table's advice about releases is a guess beside a refusal that the log shows.
     {"kfd-refused", "kernel-too-old", 0.5,
      "opening the device is refused, and an old kernel does not do that"},

@@ -2,6 +2,7 @@
 // driver-not-loaded: the kernel module amdgpu is missing, or gave the GPU up. Most programs only
 // say that it is missing; modprobe, DKMS, the kernel's log or lspci say why.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 
@@ -36,16 +37,34 @@ bool unsigned_module(const LogSubject& subject, Hypothesis& driver) {
   return true;
 }
 
+// Whether the line names no module, and the lines around it another one than amdgpu's.
+bool is_of_another_module(const logs::Observations& log, const Observation& dkms) {
+  static const RE2 own(R"((?i)amdgpu|rock-dkms)");
+  if (RE2::PartialMatch(dkms.text, own)) return false;
+  constexpr std::uint64_t near = 4;
+  bool other = false;
+  for (const Observation* one : log.of("dkms-module-named")) {
+    const bool is_near =
+        one->log == dkms.log && one->line + near >= dkms.line && one->line <= dkms.line + near;
+    if (!is_near) continue;
+    if (RE2::PartialMatch(one->text, own)) return false;
+    other = true;
+  }
+  return other;
+}
+
 bool build_failed(const LogSubject& subject, Hypothesis& driver) {
   const Observation* dkms = subject.log.first("dkms-failed");
   if (dkms == nullptr && gpu_not_seen(subject) != nullptr) dkms = subject.log.first("dkms-added");
-  if (dkms == nullptr) return false;
+  if (dkms == nullptr || is_of_another_module(subject.log, *dkms)) return false;
   // The kernel's own amdgpu may work although the DKMS one was not built.
   const bool works = subject.log.seen("agent-name") && !subject.log.seen("module-not-loaded");
   driver.confidence = works ? 0.4 : 0.88;
   std::string kernel;
   for (const Observation* one : subject.log.of("dkms-failed")) {
-    if (!one->value("built_on").empty()) kernel = trim(one->value("built_on"));
+    for (const std::string_view key : {"built_on", "built_on_1"}) {
+      if (!one->value(key).empty()) kernel = trim(one->value(key));
+    }
   }
   driver.title = kernel.empty()
                      ? "The DKMS module amdgpu was not built for this kernel"
@@ -62,6 +81,25 @@ bool build_failed(const LogSubject& subject, Hypothesis& driver) {
           "Boot a kernel that this release of amdgpu-dkms supports, or install a newer release."),
       sentence("Or use the kernel's own driver: run sudo amdgpu-install --uninstall, then install "
                "again with --no-dkms, and load it: sudo modprobe amdgpu && ls -l /dev/kfd")};
+  return true;
+}
+
+// The compute driver that runs does not know a device, although the DKMS driver is installed, whose
+// messages have another form: it was built for another kernel, and this one runs its own driver.
+bool built_for_another_kernel(const LogSubject& subject, Hypothesis& driver) {
+  const Observation* said = subject.log.first("kfd-device-missing");
+  const Observation* source = subject.log.first("dkms-source-named");
+  if (said == nullptr || source == nullptr) return false;
+  driver.confidence = 0.78;
+  driver.title = fmt::format("The kernel's own compute driver runs, not amdgpu-dkms {}",
+                             source->value("release"));
+  driver.reasons.emplace_back(
+      "amdgpu-dkms is installed, and a driver that does not know the device answers. DKMS builds "
+      "for one kernel at a time; the one that runs has none, or it was not loaded.");
+  driver.evidence = {show(subject, *said), show(subject, *source, "the DKMS driver is there")};
+  driver.fix = {look("dkms status", "(must say installed for the kernel of uname -r)"),
+                command("sudo dkms autoinstall -k \"$(uname -r)\" && sudo reboot")};
+  driver.alternatives = {{"kernel-too-old", 0.3, "dkms status; uname -r"}};
   return true;
 }
 
@@ -154,6 +192,10 @@ bool not_there(const LogSubject& subject, Hypothesis& driver) {
   const Observation* sign = probe != nullptr ? probe : module != nullptr ? module : absent;
   if (sign == nullptr) return false;
   driver.confidence = probe != nullptr ? 0.9 : module != nullptr ? 0.8 : 0.55;
+  // lshw names the driver of each device.
+  const Observation* bound = subject.log.first("lshw-driver");
+  const bool is_driven = bound != nullptr && bound->value("driver") == "amdgpu";
+  if (is_driven) driver.confidence = std::min(driver.confidence, 0.3);
   // What the module itself prints shows that it is there, whatever a tool says of it.
   const bool speaks = subject.log.any_of(
       {"amdgpu-mailbox", "amdgpu-initialized", "ring-timeout", "gpu-reset", "driver-work-blocked"});
@@ -201,8 +243,9 @@ bool unbound(const LogSubject& subject, Hypothesis& driver) {
 std::optional<Hypothesis> find(const LogSubject& subject) {
   Hypothesis driver;
   if (unsigned_module(subject, driver) || build_failed(subject, driver) ||
-      bound_elsewhere(subject, driver) || switched_off(subject, driver) ||
-      start_failed(subject, driver) || not_there(subject, driver) || unbound(subject, driver)) {
+      built_for_another_kernel(subject, driver) || bound_elsewhere(subject, driver) ||
+      switched_off(subject, driver) || start_failed(subject, driver) ||
+      not_there(subject, driver) || unbound(subject, driver)) {
     return driver;
   }
   return std::nullopt;

@@ -47,6 +47,22 @@ Sign one_card_of_its_chip(const LogSubject& subject) {
   return {};
 }
 
+// Finds a link of the network that goes up and down, or stays down, between asking and asking.
+Sign unsteady_link(const logs::Observations& log) {
+  for (const Observation* down : log.of("rdma-link")) {
+    if (down->value("state") != "DOWN") continue;
+    const std::string_view port = down->value("port");
+    const auto links = log.of("rdma-link");
+    const bool comes_back = std::any_of(links.begin(), links.end(), [&](const Observation* one) {
+      return one->value("port") == port && one->value("state") == "ACTIVE";
+    });
+    return {down, comes_back ? 0.65 : 0.3,
+            fmt::format("The network's link {} {}", port,
+                        comes_back ? "goes down and comes back" : "is down")};
+  }
+  return {};
+}
+
 Sign strongest(const LogSubject& subject) {
   const logs::Observations& log = subject.log;
   const std::string gpu = gpu_of(subject.scene);
@@ -94,6 +110,7 @@ Sign strongest(const LogSubject& subject) {
     return {stops != nullptr ? stops : line, stops != nullptr ? 0.75 : confidence::possible,
             fmt::format("{} is too hot", gpu)};
   }
+  if (Sign link = unsteady_link(log); link.line != nullptr) return link;
   return one_card_of_its_chip(subject);
 }
 
@@ -108,6 +125,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       id == "vbios-stuck"
           ? "The program in the card's BIOS waits for the card's own circuits, and they do not "
             "answer. Slot, riser and power are cheaper to rule out than the card."
+      : id == "rdma-link"
+          ? "A collective over several machines waits for each of its links. Cable, transceiver, "
+            "switch port or adapter are at fault, not the GPU."
       : id == "works-on-cards"
           ? "Cards of one chip run the same code. What remains is the card itself, its slot, its "
             "power and its firmware."
@@ -131,6 +151,15 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                            "--showtemp --showfan"),
                   sentence("Clean the cooler and the case's air path. Raise the fan curve, or "
                            "lower the power limit: sudo rocm-smi --setpoweroverdrive WATTS")};
+  }
+  if (id == "rdma-link") {
+    broken.fix = {look("rdma link; ibstat", "(every port that the job uses must stay ACTIVE)"),
+                  sentence(fmt::format(
+                      "Leave the port out until it is mended: NCCL_IB_HCA=^{}",
+                      sign.line->value("port").substr(0, sign.line->value("port").find('/')))),
+                  sentence("Exchange cable or port, or ask who runs the machines.")};
+    broken.alternatives = {{"collective-hang", 0.3, "the same job without this port"}};
+    return broken;
   }
   broken.alternatives.push_back(
       {"gpu-hang", 0.1, "see whether the error comes back without any job: sudo dmesg -w"});
