@@ -23,13 +23,6 @@ std::string failing_target(const LogSubject& subject) {
   return ollama != nullptr ? std::string(ollama->value("gfx")) : "";
 }
 
-// Desktop Ryzen 7000 and 9000 have a small GPU, unless the name ends in F.
-std::optional<SceneGpu> implied_by_processor(const Scene& scene) {
-  static const RE2 desktop(R"(Ryzen(?:\(TM\))? [3579] (?:PRO )?[79]\d[05]0(?:X3D|X)?\b)");
-  if (!scene.cpu || !RE2::PartialMatch(*scene.cpu, desktop)) return std::nullopt;
-  return SceneGpu{"gfx1036", *scene.cpu, true, {}, {}, scene.cpu.source()};
-}
-
 // No card that ROCm ever ran on has less than 1 GiB.
 std::optional<SceneGpu> implied_by_memory(const LogSubject& subject) {
   const Observation* tiny = subject.log.first("torch-tiny-gpu");
@@ -157,6 +150,12 @@ void show_signs(const LogSubject& subject, const Signs& signs, const ListedDevic
 }
 
 }  // namespace
+
+std::optional<SceneGpu> implied_by_processor(const Scene& scene) {
+  static const RE2 desktop(R"(Ryzen(?:\(TM\))? [3579] (?:PRO )?[79]\d[05]0(?:X3D|X)?\b)");
+  if (!scene.cpu || !RE2::PartialMatch(*scene.cpu, desktop)) return std::nullopt;
+  return SceneGpu{"gfx1036", *scene.cpu, true, {}, {}, scene.cpu.source()};
+}
 
 std::optional<Hypothesis> find_igpu_in_the_way(const LogSubject& subject) {
   const Scene& scene = subject.scene;

@@ -56,4 +56,15 @@ std::optional<Hypothesis> find_slow_on_igpu(const LogSubject& subject);
 std::optional<Hypothesis> find_crash_on_first_device(const LogSubject& subject);
 std::optional<Hypothesis> find_igpu_alone(const LogSubject& subject);
 
+// The GPU that a desktop processor has by its name: Ryzen 7000 and 9000 have a small one, unless
+// the name ends in F.
+std::optional<SceneGpu> implied_by_processor(const Scene& scene);
+
+// KFD refuses the integrated GPU, by its address, and adds none.
+std::optional<Hypothesis> find_igpu_refused_by_kfd(const LogSubject& subject);
+// A program prints the integrated GPU's name as device 0, and nothing crashed.
+std::optional<Hypothesis> find_igpu_as_first_device(const LogSubject& subject);
+// A library spreads a model over all devices, and one of them has no kernels.
+std::optional<Hypothesis> find_share_without_kernels(const LogSubject& subject);
+
 }  // namespace headroom::findings
