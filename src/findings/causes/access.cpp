@@ -30,9 +30,13 @@ const Observation* gpu_not_seen(const LogSubject& subject) {
 }
 
 const Observation* torch_sees_none(const LogSubject& subject) {
+  // Who asks in a sentence tells the answer in it.
+  static const RE2 told_false(
+      R"((?i)is_available\(\).{0,40}\b(?:returns?|returned|gives?|gave|prints?|printed|says|said|shows?|is|was)\b\W{0,4}(?:me |still |always )?\W{0,3}false\b)");
   if (const auto* said = subject.log.first("torch-sees-no-gpu")) return said;
   for (const Observation* asked : subject.log.of("availability-asked")) {
     if (asked->text.find("is_available") == std::string::npos) continue;
+    if (RE2::PartialMatch(asked->text, told_false)) return asked;
     for (const std::string& line : asked->output) {
       const std::string_view answer = trim(line);
       if (answer == "False" || answer == ">>> False") return asked;

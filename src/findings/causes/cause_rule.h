@@ -49,6 +49,9 @@ struct Hypothesis {
   std::vector<Step> fix;             // Commands and sentences, in order.
   // Whether it rests on what the author says alone.
   bool is_told = false;
+  // Nothing about the GPU can bring it about, such as files that are not there: it is never shown
+  // as another cause's consequence.
+  bool is_no_consequence = false;
   // Other causes of the same lines, and the command that would tell.
   std::vector<Alternative> alternatives;
 };

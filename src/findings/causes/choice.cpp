@@ -50,8 +50,10 @@ class Explanations {
     const double sure = cause.hypothesis.confidence;
     // A guess does not explain away what is plain to see, and a hypothesis too weak to be an answer
     // explains nothing.
-    if (sure < least_for_an_answer) return false;
+    if (sure < least_for_an_answer || sign.hypothesis.is_no_consequence) return false;
     if (sure < sign.hypothesis.confidence * least_share_to_explain) return false;
+    // Nor does what a report merely speaks of explain what is surer than itself.
+    if (sure <= most_of_a_mention && sign.hypothesis.confidence > sure) return false;
     if (names_cause(cause.rule->explains, sign.rule->id)) {
       // If each explains the other, the surer one does; the list is in that order.
       return !names_cause(sign.rule->explains, cause.rule->id) || &cause < &sign;

@@ -27,17 +27,19 @@ constexpr std::array sonames = {
     Soname{"libhipblas.so", 2, 6},    Soname{"libhipblas.so", 3, 7},
     Soname{"libhipblaslt.so", 1, 7},  Soname{"libhipsparse.so", 4, 7},
     Soname{"libhipsolver.so", 1, 7},  Soname{"libamd_comgr.so", 3, 7},
-    Soname{"librocm_smi64.so", 5, 5},
+    Soname{"librocm_smi64.so", 5, 5}, Soname{"librocm_smi64.so", 6, 6},
 };
 constexpr std::array<std::string_view, 3> numbered_as_rocm = {"libamdhip64.so", "libhiprtc.so",
                                                               "libhiprtc-builtins.so"};
 
 // What a release gave up within a major one. HIP's runtime was built on the compiler hcc and its
 // libmcwamp until ROCm 3.5 put the present one in its place (ROCm/HIP: RELEASE.md of 3.5).
+// rocm_smi_lib got the number 7 with ROCm 6.1 (its package rocm-smi-lib 7.0.0.60100).
 struct GivenUp {
   std::string_view name, since;
 };
-constexpr std::array given_up = {GivenUp{"libhip_hcc.so", "3.5"}, GivenUp{"libmcwamp.so", "3.5"}};
+constexpr std::array given_up = {GivenUp{"libhip_hcc.so", "3.5"}, GivenUp{"libmcwamp.so", "3.5"},
+                                 GivenUp{"librocm_smi64.so.6", "6.1"}};
 
 // The month in which a major release came out, from ROCm's release history.
 struct Major {
@@ -130,11 +132,13 @@ std::optional<std::uint64_t> rocm_major_of_library(std::string_view soname) {
 }
 
 bool is_gone_in(std::string_view soname, std::string_view rocm) {
-  const std::string_view name = split_soname(soname).first;
+  const auto [name, number] = split_soname(soname);
+  const std::string numbered = number ? std::string(name) + "." + std::to_string(*number) : "";
   const auto release = facts::parse_kernel_version(rocm);
   for (const GivenUp& one : given_up) {
     const auto since = facts::parse_kernel_version(one.since);
-    if (one.name == name && release && since) return !(*release < *since);
+    const bool is_it = one.name == name || one.name == numbered;
+    if (is_it && release && since) return !(*release < *since);
   }
   return false;
 }

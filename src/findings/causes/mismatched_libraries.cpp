@@ -37,7 +37,7 @@ std::optional<Hypothesis> find_library(const LogSubject& subject, const Observat
     mismatch.confidence = *built_for >= 7 && *major > 7 ? 0.45 : 0.9;
     mismatch.title += fmt::format(", but ROCm {} is installed", *there);
     mismatch.reasons.push_back(
-        is_gone ? fmt::format("{} is of earlier releases. ROCm {} gave it up for another runtime.",
+        is_gone ? fmt::format("{} is of earlier releases. ROCm {} gave it up for another.",
                               *library, *there)
                 : fmt::format("{} belongs to ROCm {}. ROCm {} has another number.", *library,
                               *built_for, *there));

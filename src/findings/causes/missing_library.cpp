@@ -9,6 +9,7 @@
 #include "findings/causes/gpu_code.h"
 #include "findings/causes/isolated_build.h"
 #include "findings/causes/libraries.h"
+#include "findings/causes/package_parts.h"
 #include "findings/causes/program_flow.h"
 #include "findings/causes/raised_in.h"
 #include "logs/describe.h"
@@ -368,9 +369,9 @@ std::optional<Hypothesis> find_tool(const LogSubject& subject) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   std::optional<Hypothesis> best;
-  for (auto* search :
-       {find_library, find_module, find_platform_module, find_unnamed, find_runtime_part,
-        find_kernel_folder, find_displaced_kernels, find_other, find_header, find_tool}) {
+  for (auto* search : {find_library, find_module, find_platform_module, find_unnamed,
+                       find_runtime_part, find_kernel_folder, find_displaced_kernels, find_other,
+                       find_header, find_tool, find_torn_package, find_silent_end}) {
     auto found = search(subject);
     if (found && (!best || found->confidence > best->confidence)) best = std::move(found);
   }

@@ -43,6 +43,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   take_surer(find_runtime_for_wsl(subject), best);
   take_surer(find_mismatched_build(subject), best);
   take_surer(find_bundled_runtime(subject), best);
+  take_surer(find_older_dll(subject), best);
   return best;
 }
 

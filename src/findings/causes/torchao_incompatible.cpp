@@ -2,9 +2,11 @@
 // torchao-incompatible: torchao, or torchtune on top of it, does not fit the installed torch. Each
 // release needs certain releases of torch; the error appears wherever a library imports torchao.
 #include <fmt/format.h>
+#include <re2/re2.h>
 
 #include <algorithm>
 
+#include "base/text.h"
 #include "findings/causes/causes.h"
 #include "logs/describe.h"
 
@@ -71,6 +73,21 @@ bool needs_torchao(const LogSubject& subject) {
   return false;
 }
 
+// Finds the error of an import where it is told that it works without torchao, and fails once that
+// is installed: libraries import it where it is there, and it asks for parts of torch at its start.
+const Observation* fails_once_added(const LogSubject& subject) {
+  for (const Observation* added : subject.log.of("package-added-told")) {
+    static const RE2 cured(
+        R"((?i)\b(?:no (?:longer|more)|not|n't|without|fix\w*|gone|away|works?)\b)");
+    const std::string then(added->value("then"));
+    if (to_lower(added->value("added")) != "torchao") continue;
+    if (RE2::PartialMatch(then, cured)) continue;
+    return subject.log.first_of({"distributed-missing", "import-name-missing", "module-missing",
+                                 "torch-attribute-missing", "python-exception"});
+  }
+  return nullptr;
+}
+
 std::vector<Step> steps_to_a_pair(const LogSubject& subject) {
   std::vector<Step> steps = {
       command("pip list | grep -iE '^(torch|torchao|torchtune|transformers|diffusers) '"),
@@ -112,6 +129,10 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   if (seen == nullptr) {
     seen = fails_to_import(subject);
     confidence = 0.9;
+  }
+  if (seen == nullptr) {
+    seen = fails_once_added(subject);
+    confidence = 0.85;
   }
   if (seen == nullptr) return std::nullopt;
   Hypothesis ao;

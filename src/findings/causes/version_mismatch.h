@@ -25,6 +25,9 @@ std::optional<Hypothesis> find_mismatched_build(const LogSubject& subject);
 // A program brings a ROCm runtime of its own, which fails where the system's works.
 std::optional<Hypothesis> find_bundled_runtime(const LogSubject& subject);
 
+// A program for Windows loads the runtime of ROCm 5 by its name, beside a later ROCm.
+std::optional<Hypothesis> find_older_dll(const LogSubject& subject);
+
 // Puts `one` into the place of `best` if it is surer.
 void take_surer(std::optional<Hypothesis> one, std::optional<Hypothesis>& best);
 

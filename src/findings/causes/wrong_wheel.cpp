@@ -11,7 +11,7 @@
 #include "findings/causes/causes.h"
 #include "findings/causes/failed_allocation.h"
 #include "findings/causes/libraries.h"
-#include "findings/causes/pip_search.h"
+#include "findings/causes/pip_index.h"
 #include "findings/causes/plain_build.h"
 #include "findings/scene_text.h"
 #include "findings/stack_advice.h"
@@ -284,62 +284,11 @@ void advise(const LogSubject& subject, bool add_on, Hypothesis& wrong) {
       look("python3 -c \"import torch; print(torch.version.hip)\"", "(must not be None)"));
 }
 
-// pip was asked for a build for ROCm without being told where those are: what it would install
-// from there is the build for CUDA.
-std::optional<Hypothesis> find_wrong_index(const LogSubject& subject) {
-  for (const Observation* seen : subject.log.of("pip-no-version")) {
-    const auto asked = asked_at_wrong_index(*seen);
-    if (!asked) continue;
-    Hypothesis wrong;
-    wrong.confidence = 0.9;
-    wrong.title = fmt::format("pip looked for {} {}+rocm{} in an index without builds for ROCm",
-                              asked->package, asked->version, asked->rocm);
-    wrong.reasons = {
-        "The index lists other releases, but none with \"+rocm\". It is PyPI, which has the builds "
-        "for CUDA. --index-url is missing; the Python version is not the reason."};
-    wrong.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
-    const std::string index = fmt::format("{}rocm{}", subject.tables.torch_index, asked->rocm);
-    wrong.fix = {command(fmt::format("pip install {}=={}+rocm{} --index-url {}", asked->package,
-                                     asked->version, asked->rocm, index)),
-                 sentence(fmt::format("If pip does not find that either, see which releases there "
-                                      "are: pip index versions {} --index-url {}",
-                                      asked->package, index))};
-    wrong.alternatives = {{"python-version-unsupported", 0.05, "python3 --version"}};
-    return wrong;
-  }
-  return std::nullopt;
-}
-
-// An installer names a release of PyTorch and the index of a ROCm that had ended before it. Where
-// it then takes what PyPI has, that is the build for CUDA.
-std::optional<Hypothesis> find_older_index(const LogSubject& subject) {
-  for (const Observation* seen : subject.log.of("pip-no-version")) {
-    const auto asked = asked_at_older_index(*seen);
-    if (!asked) continue;
-    Hypothesis wrong;
-    wrong.confidence = 0.7;
-    wrong.title = fmt::format("There is no {} {} in the index for ROCm {}", asked->package,
-                              asked->version, asked->rocm);
-    wrong.reasons = {
-        "The index lists builds for this Python, and all of them are older. Each release of "
-        "PyTorch is built for a few releases of ROCm, so the Python version is not the reason."};
-    wrong.evidence.push_back(show(subject, *seen, logs::describe(*seen)));
-    wrong.fix = {
-        sentence(
-            fmt::format("Take the index of a ROCm that {} {} was built for, or a release that the "
-                        "index has.",
-                        asked->package, asked->version)),
-        look("python3 -c \"import torch; print(torch.version.hip)\"", "(must not be None)")};
-    wrong.alternatives = {{"python-version-unsupported", 0.1, "python3 --version"}};
-    return wrong;
-  }
-  return std::nullopt;
-}
-
 std::optional<Hypothesis> find(const LogSubject& subject) {
   if (subject.scene.is_foreign()) return std::nullopt;
-  if (auto index = find_wrong_index(subject)) return index;
-  if (auto older = find_older_index(subject)) return older;
+  for (auto* search : {find_wrong_index, find_older_index, find_index_beside_pypi}) {
+    if (auto found = search(subject)) return found;
+  }
   const Sign sign = find_sign(subject);
   if (const auto replaced = find_replacement(subject.log)) {
     return make_replaced(subject, *replaced, sign.seen != nullptr);
