@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/growth.h"
+#include "findings/causes/launch_times.h"
 #include "findings/causes/pip_search.h"
 #include "findings/causes/program_flow.h"
 #include "findings/causes/raised_in.h"
@@ -155,6 +156,7 @@ std::optional<Hypothesis> find_own_kernel(const LogSubject& subject) {
 
 std::optional<Hypothesis> find(const LogSubject& subject) {
   if (auto own = find_own_kernel(subject)) return own;
+  if (auto launched = find_launch_times(subject)) return launched;
   const Slip slip = find_slip(subject);
   auto leak = find_leak(subject);
   if (slip.seen == nullptr || (leak && leak->confidence >= slip.confidence)) return leak;

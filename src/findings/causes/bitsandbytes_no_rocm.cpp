@@ -8,6 +8,7 @@
 #include "findings/causes/bitsandbytes.h"
 #include "findings/causes/causes.h"
 #include "findings/causes/contradiction.h"
+#include "findings/causes/failed_allocation.h"
 #include "findings/causes/recovery.h"
 #include "logs/describe.h"
 
@@ -52,6 +53,11 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   // bitsandbytes writes the error, its traceback included, to its log and lets the program go on.
   if (const Observation* on = work_after(subject.log, *seen)) {
     speak_against(bits, 0.3, show(subject, *on, "the program continues without it"));
+  }
+  // A job that got as far as running out of memory in its training had its model loaded.
+  const auto ran_out = failed_allocation(subject);
+  if (ran_out && ran_out->seen->log == seen->log && is_before(*seen, *ran_out->seen)) {
+    speak_against(bits, 0.5, show(subject, *ran_out->seen, "the job goes on to this failure"));
   }
   const Observation* built = built_for_another(subject.log, backend);
   const bool misread = built != nullptr && is_misread(subject, *built, backend);

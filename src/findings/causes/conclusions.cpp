@@ -16,6 +16,7 @@
 #include "findings/causes/missing_evidence.h"
 #include "findings/causes/notices.h"
 #include "findings/causes/recovery.h"
+#include "findings/causes/step_figures.h"
 #include "findings/causes/told_topics.h"
 #include "logs/describe.h"
 
@@ -52,7 +53,7 @@ bool is_plain_listing(const logs::Observations& log) {
 double sure_of_health(const logs::Observations& log) {
   if (did_its_work(log)) return 0.9;
   if (log.any_of({"training-step", "request-served", "prompt-executed"})) return 0.8;
-  if (log.first_with(Role::progress) != nullptr) return 0.6;
+  if (log.first_with(Role::progress) != nullptr || steady_at_steps(log) != nullptr) return 0.6;
   if (is_plain_listing(log) && log.first_with(Role::noise) == nullptr) return 0.5;
   std::set<std::string_view> kinds;
   for (const Observation& one : log.all()) {
@@ -81,6 +82,12 @@ bool ends_in_loading(const logs::Observations& log) {
 }
 
 }  // namespace
+
+// Whether the job did some of its work: it says so, or prints at its steps that it needs no more.
+bool shows_work(const logs::Observations& log) {
+  return log.first_with(Role::progress) != nullptr || did_its_work(log) ||
+         steady_at_steps(log) != nullptr;
+}
 
 // Whether the card's window found no place at first, and the driver came up with another one.
 bool found_another_window(const logs::Observations& log) {
@@ -137,7 +144,7 @@ bool is_healthy(const LogSubject& subject) {
     return false;
   if (subject.log.seen("interrupted") && !did_its_work(subject.log)) return false;
   // Harmless lines alone do not clear a report of trouble.
-  const bool works = subject.log.first_with(Role::progress) != nullptr || did_its_work(subject.log);
+  const bool works = shows_work(subject.log);
   const bool only_noise = !works;
   const bool asks = asks_about_a_notice(subject.log) != nullptr;
   if (only_noise && !asks && said_to_do_no_harm(subject.log) == nullptr &&
@@ -151,7 +158,7 @@ bool is_healthy(const LogSubject& subject) {
 
 Hypothesis conclude_healthy(const LogSubject& subject) {
   Hypothesis healthy;
-  const bool works = subject.log.first_with(Role::progress) != nullptr || did_its_work(subject.log);
+  const bool works = shows_work(subject.log);
   const Observation* made_up = first_made_up_for(subject);
   const Observation* listed = subject.log.first_of(
       {"said-to-work", "agent-name", "smi-finished", "mem-info-file", "gtt-ready"});
@@ -199,6 +206,9 @@ Hypothesis conclude_healthy(const LogSubject& subject) {
     healthy.reasons.emplace_back(
         "WSL reaches the GPU through /dev/dxg. /dev/kfd, the module amdgpu and the SMI tools are "
         "never there.");
+  }
+  if (const Observation* steady = steady_at_steps(subject.log)) {
+    healthy.evidence.push_back(show(subject, *steady, "the memory is the same at every step"));
   }
   add_evidence(subject, Role::progress, 3, healthy);
   add_evidence(subject, Role::noise, 6, healthy);

@@ -142,6 +142,35 @@ bool masks_leave_none(const LogSubject& subject, Hypothesis& index) {
   return false;
 }
 
+// A mask that begins behind the first device, where HIP then finds none, on a machine of which one
+// GPU is named: it has number 0.
+std::optional<Hypothesis> find_first_left_out(const LogSubject& subject) {
+  static const RE2 tried(R"((?i)\b(?:tr(?:y|ied|ying)|also|either|with and without|neither)\b)");
+  const Observation* lost = subject.log.first("no-gpu-seen");
+  const Scene& scene = subject.scene;
+  if (lost == nullptr || scene.gpus.size() != 1 || gpus_there(subject) > 1) return std::nullopt;
+  static const RE2 counted(
+      R"((?i)\b(?:[2-9]|1\d) ?[x×]|\b[x×] ?[2-9]\b|\b(?:two|dual|both|four)\b)");
+  if (RE2::PartialMatch(scene.gpus.front().source.text, counted)) return std::nullopt;
+  for (const std::string_view name :
+       {"HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"}) {
+    const Mask mask = last_mask(subject, name);
+    if (mask.line == nullptr || !mask.readable || mask.indices.empty()) continue;
+    if (*std::min_element(mask.indices.begin(), mask.indices.end()) == 0) continue;
+    Hypothesis index;
+    index.confidence = RE2::PartialMatch(mask.line->text, tried) ? 0.35 : 0.75;
+    index.title = fmt::format("{}={} leaves out the first GPU, and there may be no other", name,
+                              mask.indices.front());
+    index.reasons.emplace_back("Numbers begin at 0, and the only GPU that is named has that one.");
+    index.evidence = {show(subject, *mask.line, "the mask"), show(subject, *lost)};
+    index.fix = {command(fmt::format("unset {}", name)),
+                 sentence("On Windows remove it from the system's environment variables.")};
+    index.alternatives = {{"driver-not-loaded", 0.15, "the same without the mask"}};
+    return index;
+  }
+  return std::nullopt;
+}
+
 // The number below "device_count()"; 0 if there is none.
 std::uint64_t counted_below(const Observation& asked) {
   if (asked.text.find("device_count") == std::string::npos) return 0;
@@ -280,7 +309,8 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* filtered = subject.log.first("ollama-device-filtered");
   const Observation* bad = subject.log.first("bad-device-index");
   if (bad == nullptr && (filtered == nullptr || !subject.log.seen("no-gpu-seen"))) {
-    return find_counted_beyond(subject);
+    auto beyond = find_counted_beyond(subject);
+    return beyond ? beyond : find_first_left_out(subject);
   }
   const Count visible = visible_count(subject), asked = asked_device(subject);
   const bool arithmetic = visible.line != nullptr && asked.line != nullptr &&

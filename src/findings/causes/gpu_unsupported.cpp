@@ -157,8 +157,10 @@ bool listed_in_wsl_only(const LogSubject& subject, Hypothesis& chip) {
   if (died == nullptr || platform_of(subject).platform != Platform::wsl) return false;
   const bool listed = subject.log.any_of({"agent-name", "torch-sees-gpu"});
   const bool older = gfx.starts_with("gfx10") || gfx.starts_with("gfx9") || gfx.starts_with("gfx8");
-  if (!listed || !older) return false;
-  chip.confidence = 0.45;
+  // The first copy to the GPU is the first work on it.
+  const bool at_first_copy = died->id() != "segfault" && subject.log.seen("moved-to-gpu");
+  if (!older || (!listed && !at_first_copy)) return false;
+  chip.confidence = at_first_copy ? 0.72 : 0.45;
   chip.title =
       fmt::format("ROCm in WSL lists {}, and does not support it", gpu_title(subject.scene));
   chip.reasons.emplace_back(

@@ -14,6 +14,7 @@
 #include "findings/causes/conclusions.h"
 #include "findings/causes/recovery.h"
 #include "findings/causes/shortfall.h"
+#include "findings/causes/step_figures.h"
 #include "knowledge/subjects.h"
 #include "logs/cut_line.h"
 #include "logs/matcher.h"
@@ -75,7 +76,7 @@ constexpr Topic topics[] = {
   {"bitsandbytes-no-rocm", {{{"bitsandbytes", 2.2}}}},
   {"torchao-incompatible", {{{"torchao", 2.2}}}},
   {"unsupported-option", {{{"option", 1.6}, {"without", 0.8}, {"supported", 0.4}, {"changed", -0.5}}}},
-  {"framework-bug", {{{"numbers", 1.4}, {"fixed-in", 1.6}, {"own-code", -1}}}},
+  {"framework-bug", {{{"numbers", 1.4}, {"fixed-in", 1.6}, {"other-vendor", 0.6}, {"own-code", -1}}}},
   {"app-bug", {{{"own-code", 1.9}, {"numbers", 0.5}}}},
   {"hw-error", {{{"hardware", 2.1}, {"slot", 0.3}, {"desktop", 0.2}}}},
   {"gpu-hang", {{{"desktop", 1.9}, {"hang", 0.3}, {"firmware", -0.4}, {"several-gpus", -0.5}}}},
@@ -236,6 +237,9 @@ bool is_refuted_by_figures(const LogSubject& subject, std::string_view cause) {
       "free-memory-misreported job-too-big vram-held-by-other vram-orphaned ttm-cap gttsize-cap "
       "uma-carveout-small";
   if (!names_cause(of_amounts, cause)) return false;
+  // Every step ended, with no more memory than the one before.
+  const bool is_steady = steady_at_steps(subject.log) != nullptr;
+  if (is_steady && subject.log.first_with(Role::failure) == nullptr) return true;
   const auto failed = failed_allocation(subject);
   return failed && is_tiny_beside_free(*failed);
 }
