@@ -57,21 +57,31 @@ Json with_words(Json job, const std::vector<std::pair<const char*, const char*>>
   return job;
 }
 
-// Every combination of type, kernel and loss, what is preferred first. Checkpointing and the
-// micro-batch stay open where they are.
+bool wants_masters(const Json& job) {
+  return job.contains("optimizer") && job["optimizer"].is_object() &&
+         job["optimizer"].value("master", Json()) == "fp32";
+}
+
+// Every combination of type, kernel, loss and checkpointing, what is preferred first. The
+// micro-batch stays open where it is.
 Result<std::vector<Job>> combinations(const Document& given, const Automatic& automatic,
                                       const Offloaded& offloaded) {
   const Document job{with_offloaded(given.value, offloaded), given.lines};
   std::vector<Job> jobs;
-  for (const char* dtype : words_of(automatic.dtype, {"fp32", "bf16"}))
+  Words types = words_of(automatic.dtype, {"fp32", "bf16"});
+  if (automatic.dtype && wants_masters(job.value)) types = {"bf16"};  // Of others there are none.
+  for (const char* dtype : types)
     for (const char* attention : words_of(automatic.attention, {"efficient", "math"}))
-      for (const char* loss : words_of(automatic.loss, {"eager", "chunked"})) {
-        const Document one{
-            with_words(job.value, {{"dtype", dtype}, {"attention", attention}, {"loss", loss}}),
-            job.lines};
-        HEADROOM_TRY(Job parsed, parse_job(one));
-        jobs.push_back(std::move(parsed));
-      }
+      for (const char* loss : words_of(automatic.loss, {"eager", "chunked"}))
+        for (const char* kept : words_of(automatic.checkpointing, {"none", "selective", "layer"})) {
+          const Document one{with_words(job.value, {{"dtype", dtype},
+                                                    {"attention", attention},
+                                                    {"loss", loss},
+                                                    {"checkpointing", kept}}),
+                             job.lines};
+          HEADROOM_TRY(Job parsed, parse_job(one));
+          jobs.push_back(std::move(parsed));
+        }
   return jobs;
 }
 
@@ -79,6 +89,7 @@ Result<std::vector<Job>> combinations(const Document& given, const Automatic& au
 Result<double> speed_of(Job job, const Architecture& model, const Device& device) {
   if (job.method.base == format_of(job.compute.dtype)) job.method.base = format_of(DType::fp32);
   job.compute.dtype = job.compute.residual = job.compute.embeddings = DType::fp32;
+  job.optimizer.master = Master::none;
   HEADROOM_TRY(SettingEstimator estimator, SettingEstimator::make(job, model, device));
   HEADROOM_TRY(const SettingEstimate seen, estimator.at(job));
   return seen.tokens_per_second;
@@ -155,19 +166,10 @@ Result<Choice> choose_settings(const Document& job, const Automatic& automatic,
   bool may_offload = automatic.offloads();
   Choice choice{.automatic = automatic, .job = {}, .open = {}, .tried = {}};
   choice.knows_capacity = device.capacity.has_value();
-  std::vector<Tried> others;  // That the plan would not take of that combination.
   std::size_t chosen = 0;
   for (std::size_t i = 0; i < open.size(); ++i) {
     HEADROOM_TRY(Tried tried, try_combination(open[i], model, device, try_job));
     if (choice.knows_capacity && i > 0 && comes_before(tried, choice.tried[chosen])) chosen = i;
-    for (const Checkpointing kind :
-         {Checkpointing::none, Checkpointing::selective, Checkpointing::layer}) {
-      if (!automatic.checkpointing || kind == tried.job.compute.checkpointing) continue;
-      Job other = open[i];
-      other.compute.checkpointing = kind;
-      HEADROOM_TRY(Tried slower, try_combination(std::move(other), model, device, try_job));
-      others.push_back(std::move(slower));
-    }
     choice.tried.push_back(std::move(tried));
     const bool last = i + 1 == open.size();
     if (!last || !choice.knows_capacity || choice.tried[chosen].fits || !may_offload) continue;
@@ -182,7 +184,6 @@ Result<Choice> choose_settings(const Document& job, const Automatic& automatic,
   const auto first = choice.tried.begin();
   std::rotate(first, first + static_cast<std::ptrdiff_t>(chosen),
               first + static_cast<std::ptrdiff_t>(chosen) + 1);
-  choice.tried.insert(choice.tried.end(), others.begin(), others.end());
   if (choice.knows_capacity)
     std::stable_sort(choice.tried.begin() + 1, choice.tried.end(), comes_before);
   const double speed = choice.tried.front().relative_speed;

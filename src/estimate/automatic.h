@@ -39,8 +39,8 @@ struct Tried {
 
 struct Choice {
   Automatic automatic;
-  Job job;   // The chosen one's, with nothing automatic.
-  Job open;  // The same with its checkpointing and batch as given: make_plan chooses them likewise.
+  Job job;                     // The chosen one's, with nothing automatic.
+  Job open;                    // The same with its batch as given: make_plan chooses it likewise.
   bool knows_capacity = true;  // Without one nothing is known to fit.
   std::vector<Tried> tried;    // The chosen one, then what fits, then the rest, each fastest first.
 };
@@ -48,9 +48,10 @@ struct Choice {
 // `job` is the document after take_automatic(). Where nothing fits, the one that needs least is
 // chosen; without a capacity, the first of the list below with a micro-batch of 1. Equally fast
 // ones (nearer than 2 %) come in this order: fp32 before bf16, the efficient kernel before math,
-// the eager loss before chunked, nothing recomputed before layers. Only where nothing
-// fits is anything offloaded that may be. Types are taken to be equally
-// fast, because the trainer computes in fp32 either way. Fails where parse_job or the plan does.
+// the eager loss before chunked, and what is recomputed: nothing, what needs no product, layers.
+// Only where nothing fits is anything offloaded that may be. Types are taken to be equally fast,
+// because the trainer computes in fp32 either way; fp32 masters are of bf16 alone. Fails where
+// parse_job or the plan does.
 Result<Choice> choose_settings(const Document& job, const Automatic& automatic,
                                const Architecture& model, const Device& device);
 

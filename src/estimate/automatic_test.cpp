@@ -72,6 +72,26 @@ TEST(Automatic, the_chosen_one_fits_and_no_other_that_fits_is_faster) {
   }
 }
 
+// The types' speeds on paper differ, and the trainer's do not: neither decides between what is
+// recomputed and a smaller micro-batch.
+TEST(Automatic, in_bf16_none_of_the_rejected_that_fit_is_faster) {
+  for (const char* capacity : {"70MiB", "100MiB", "150MiB"}) {
+    for (const char* keys : {"[compute]\ndtype = \"bf16\"\n",
+                             "[compute]\ndtype = \"auto\"\n[optimizer]\nmaster = "
+                             "\"fp32\"\nkind = \"adamw8bit\"\n"}) {
+      std::string open = keys;
+      open.insert(open.find("dtype"), "checkpointing = \"auto\"\nattention = \"auto\"\n");
+      const auto choice = choose(
+          open + "[batch]\nmicro = \"auto\"\naccumulate = \"auto\"\nglobal = 16\nsequence = 256\n",
+          capacity);
+      ASSERT_TRUE(choice) << choice.error().message;
+      EXPECT_EQ(choice->job.compute.dtype, DType::bf16);
+      for (const Tried& tried : choice->tried)
+        EXPECT_TRUE(!tried.fits || tried.relative_speed <= 1.02) << capacity;
+    }
+  }
+}
+
 TEST(Automatic, less_room_never_gives_a_larger_micro_batch) {
   double before = 0;
   for (const char* capacity : {"120MiB", "180MiB", "300MiB", "600MiB", "2GiB"}) {

@@ -49,9 +49,12 @@ Status check_headroom(const Job& job) {
   if (compute.residual != compute.dtype || compute.embeddings != compute.dtype)
     return cannot("compute.residual", to_string(compute.residual), "one type for all",
                   "leave residual and embeddings out" + other);
-  if (job.optimizer.master != Master::none && compute.dtype == DType::fp32)
-    return cannot("optimizer.master", "fp32", "masters of weights that are not fp32 themselves",
-                  "leave it out, or write compute.dtype = \"bf16\"");
+  const bool full = method.kind == MethodKind::full;
+  if (job.optimizer.master != Master::none &&
+      (full ? compute.dtype : method.adapter_dtype) == DType::fp32)
+    return cannot("optimizer.master", "fp32", "masters of what is trained in less than fp32 alone",
+                  fmt::format("leave it out, or write {} = \"bf16\"",
+                              full ? "compute.dtype" : "method.adapter_dtype"));
   return Done{};
 }
 
@@ -63,6 +66,7 @@ Status check_transformers(const Job& job) {
   };
   if (job.compute.activation_offloading) return of_headroom("compute.activation_offloading");
   if (job.device.host_capacity) return of_headroom("device.host_capacity");
+  if (job.data.packing) return of_headroom("data.packing");
   if (job.compute.loss == Loss::chunked)
     return Error{Errc::unsupported,
                  "engine transformers has \"eager\", \"triton\", \"fused-liger\" and "

@@ -114,8 +114,8 @@ TEST(Plan, what_is_offloaded_is_in_host_memory_alone_and_within_its_limit) {
 }
 
 TEST(Plan, of_other_programs_the_keys_of_ours_are_refused) {
-  for (const char* keys :
-       {"[compute]\nactivation_offloading = true\n", "[device]\nhost_capacity = \"1GiB\"\n"}) {
+  for (const char* keys : {"[compute]\nactivation_offloading = true\n",
+                           "[device]\nhost_capacity = \"1GiB\"\n", "[data]\npacking = true\n"}) {
     const auto made = plan(tiny, keys);
     ASSERT_FALSE(made);
     EXPECT_EQ(made.error().code, Errc::unsupported);

@@ -99,7 +99,8 @@ TEST(Torchtune, adapters_as_its_own_config_has_them) {
   EXPECT_FALSE(keys["compute"].contains("autocast"));
   EXPECT_EQ(keys["compute"]["checkpointing"], "layer");
   EXPECT_EQ(keys["compute"]["loss"], "linear-chunks");
-  EXPECT_EQ(keys["optimizer"]["kind"], "adamw_torch_fused");
+  EXPECT_EQ(keys["optimizer"]["kind"], "adamw");
+  EXPECT_EQ(keys["optimizer"]["fused"], true);
   const std::string notes = join(command->notes, "\n");
   EXPECT_NE(notes.find("batch.micro = 2 from batch_size"), std::string::npos) << notes;
   EXPECT_NE(notes.find("does not say how long samples are"), std::string::npos) << notes;

@@ -99,12 +99,23 @@ struct Capacities {
   std::optional<Bytes> host;
 };
 
+// A capacity is taken at its word, also where others hold what it counts on.
+void note_scarce_host(const TrainRequest& request, Observer& observer) {
+  const std::optional<Bytes>& asked = request.settings.offload.capacity;
+  if (!request.settings.offload.any() || !asked) return;
+  const auto free = free_host_memory(request.place.on_this_machine);
+  if (free && *asked > *free)
+    observer.on_note(fmt::format("device.host_capacity is {}, and {} of host memory is free for it",
+                                 to_string(*asked), to_string(*free)));
+}
+
 Result<std::unique_ptr<DeviceMemory>> make_memory(const TrainRequest& request,
                                                   const Capacities& capacities,
                                                   Observer& observer) {
   const auto gpu = request.settings.model.gpu();
   const auto refusal = gpu ? std::nullopt : allocator::find_host_refusal();
   if (refusal) observer.on_note("without virtual memory: " + *refusal);
+  note_scarce_host(request, observer);
   const std::uint32_t rank = request.place.rank;
   HEADROOM_TRY(auto memory,
                DeviceMemory::create({.capacity = capacities.device,

@@ -52,11 +52,23 @@ Error other_run(const std::string& path, const std::string& difference) {
           "folder: --output DIR, without --resume"};
 }
 
+constexpr const char* put_back =
+    "put back a copy of it, or begin anew in another folder: --output DIR, without --resume";
+
 Error damaged(const std::string& path, const std::string& what) {
   return {
       Errc::invalid,
       fmt::format("{} is damaged: expected {} as it was written, found other bytes", path, what),
-      "put back a copy of it, or begin anew in another folder: --output DIR, without --resume"};
+      put_back};
+}
+
+// What is cut short or no such file was not downloaded from anywhere.
+Result<SafetensorsFile> open_file(const std::string& path) {
+  auto file = SafetensorsFile::open(path);
+  if (file || file.error().code != Errc::invalid) return file;
+  Error error = std::move(file).error();
+  error.next = put_back;
+  return error;
 }
 
 std::optional<std::string> find(const SafetensorsFile& file, const std::string& key) {
@@ -227,7 +239,7 @@ Status save_checkpoint(const std::string& path, Model& model, Optimizer& optimiz
 Result<LoadedCheckpoint> load_checkpoint(const std::string& path, Model& model,
                                          Optimizer& optimizer, const RunIdentity& identity,
                                          const std::vector<std::string>& allowed) {
-  HEADROOM_TRY(const SafetensorsFile file, SafetensorsFile::open(path));
+  HEADROOM_TRY(const SafetensorsFile file, open_file(path));
   LoadedCheckpoint loaded;
   HEADROOM_TRY(loaded.has_checksums, check_header(file));
   HEADROOM_CHECK(check_identity(file, identity_in(file, loaded.has_checksums),

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/text.h"
 #include "trainer/compare_peaks.h"
 #include "trainer/testing/tiny_job.h"
 
@@ -34,19 +35,20 @@ struct Ran {
   std::string checkpoint;
   std::string error, next;
   std::vector<StepMetrics> steps;
+  std::vector<std::string> notes;
 };
 
 Ran run(const TinyJob& job, const Changes& changes, const std::string& output,
         std::optional<std::size_t> stop_after = {}, bool resume = false) {
   auto request = job.request(changes);
-  if (!request) return {{}, "", "", request.error().message, request.error().next, {}};
+  if (!request) return {{}, "", "", request.error().message, request.error().next, {}, {}};
   request->output = job.folder.file(output);
   request->resume = resume;
   RecordingObserver observer;
   observer.stop_after = stop_after;
   const auto outcome = train(*request, observer);
-  if (!outcome) return {{}, "", "", outcome.error().message, outcome.error().next, {}};
-  Ran ran{outcome->report, "", "", "", "", observer.steps};
+  if (!outcome) return {{}, "", "", outcome.error().message, outcome.error().next, {}, {}};
+  Ran ran{outcome->report, "", "", "", "", observer.steps, observer.notes};
   if (!outcome->status) {
     ran.error = outcome->status.error().message;
     ran.next = outcome->status.error().next;
@@ -133,6 +135,18 @@ TEST(OffloadedJob, without_a_limit_it_takes_what_the_machine_has_free) {
   ASSERT_EQ(found.error, "");
   EXPECT_EQ(found.report["settings"]["host_capacity_from"], "free RAM");
   EXPECT_GT(found.report["measured"]["host"]["capacity_bytes"], 1 << 20);
+}
+
+TEST(OffloadedJob, a_limit_above_what_is_free_is_said) {
+  const TinyJob job;
+  const auto says_so = [&](const char* capacity, const std::string& output) {
+    const Ran found = run(job, {both[0], capacity}, output);
+    EXPECT_EQ(found.error, "");
+    const std::string all = join(found.notes, "\n");
+    return all.find("device.host_capacity is 4.00 TiB, and ") != std::string::npos;
+  };
+  EXPECT_TRUE(says_so("device.host_capacity=\"4TiB\"", "out"));
+  EXPECT_FALSE(says_so("device.host_capacity=\"64MiB\"", "other"));
 }
 
 TEST(OffloadedJob, too_little_host_memory_is_an_error_that_says_how_much) {

@@ -298,6 +298,17 @@ TEST_F(DamagedCheckpoint, every_changed_byte_is_refused) {
   }
 }
 
+// Nobody has downloaded it.
+TEST_F(DamagedCheckpoint, one_that_was_cut_short_is_to_be_put_back) {
+  for (const std::size_t length :
+       {std::size_t{0}, std::size_t{5}, header_bytes() - 3, original_.size() - 1}) {
+    const std::string path = job_.folder.write("state.safetensors", original_.substr(0, length));
+    const auto loaded = load_checkpoint(path, *model_, *optimizer_, identity_);
+    ASSERT_FALSE(loaded) << length;
+    EXPECT_THAT(loaded.error().next, HasSubstr("put back a copy of it")) << length;
+  }
+}
+
 TEST_F(DamagedCheckpoint, a_damaged_tensor_is_named) {
   std::string changed = original_;
   changed.back() = static_cast<char>(changed.back() ^ 0x40);
