@@ -145,6 +145,17 @@ bool weigh_other_build(const LogSubject& subject, std::string_view cause, Hypoth
   return true;
 }
 
+// A card or slot that is broken fails alone as well, unless the card itself counts its errors.
+bool weigh_cards_one_by_one(const LogSubject& subject, std::string_view cause,
+                            Hypothesis& hypothesis) {
+  const Observation* alone = subject.log.first("each-card-works-alone");
+  if (cause != "hw-error" || alone == nullptr) return false;
+  if (subject.log.any_of({"ras-uncorrectable", "gpu-bad-pages", "hw-exception"})) return false;
+  constexpr double keeps = 0.3;
+  speak_against(hypothesis, keeps, show(subject, *alone, "each card is said to work alone"));
+  return true;
+}
+
 // What holds for one of several GPUs says nothing about the others.
 bool may_be_another_gpu(const LogSubject& subject) {
   return subject.scene.gpus.size() > 1;
@@ -175,6 +186,7 @@ bool weigh_contradictions(const LogSubject& subject, std::string_view cause,
   any |= weigh_other_release(subject, cause, hypothesis);
   any |= weigh_only_change(subject, cause, hypothesis);
   any |= weigh_other_build(subject, cause, hypothesis);
+  any |= weigh_cards_one_by_one(subject, cause, hypothesis);
   if (!names_cause(of_rocms_code, cause)) return any;
   if (const Observation* vulkan = failed_with_vulkan(subject, hypothesis)) {
     constexpr double keeps = 0.3;

@@ -110,6 +110,10 @@ Sign strongest(const LogSubject& subject) {
     return {stops != nullptr ? stops : line, stops != nullptr ? 0.75 : confidence::possible,
             fmt::format("{} is too hot", gpu)};
   }
+  // No software switches a machine off; what it draws at its peaks, or its heat, does.
+  if (const auto* off = log.first("said-to-switch-off"); off && log.seen("power-supply-told")) {
+    return {off, 0.4, "The machine switches off under load, which is a matter of its power supply"};
+  }
   if (Sign link = unsteady_link(log); link.line != nullptr) return link;
   return one_card_of_its_chip(subject);
 }
@@ -128,6 +132,9 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       : id == "rdma-link"
           ? "A collective over several machines waits for each of its links. Cable, transceiver, "
             "switch port or adapter are at fault, not the GPU."
+      : id == "said-to-switch-off" ? "A card draws far more for a moment than its power limit "
+                                     "says. A supply that is too weak "
+                                     "for that switches off, and nothing can be logged."
       : id == "works-on-cards"
           ? "Cards of one chip run the same code. What remains is the card itself, its slot, its "
             "power and its firmware."
@@ -151,6 +158,13 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
                            "--showtemp --showfan"),
                   sentence("Clean the cooler and the case's air path. Raise the fan curve, or "
                            "lower the power limit: sudo rocm-smi --setpoweroverdrive WATTS")};
+  }
+  if (id == "said-to-switch-off") {
+    broken.fix = {
+        sentence_with("Lower the power limit and see whether it stays on",
+                      "sudo rocm-smi --setpoweroverdrive WATTS"),
+        sentence("Compare the power supply with what the card's maker asks for. Give each of the "
+                 "card's sockets a cable of its own.")};
   }
   if (id == "rdma-link") {
     broken.fix = {look("rdma link; ibstat", "(every port that the job uses must stay ACTIVE)"),

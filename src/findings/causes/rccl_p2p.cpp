@@ -103,6 +103,12 @@ bool spreads_over_peers(const logs::Observations& log) {
   return false;
 }
 
+// Finds the bus's error of several cards that each work alone.
+const Observation* fails_only_together(const logs::Observations& log) {
+  if (!log.seen("each-card-works-alone")) return nullptr;
+  return log.first_of({"pcie-uncorrected", "machine-check", "host-reset-by-watchdog"});
+}
+
 struct Finding {
   double confidence = 0;
   const Observation* line = nullptr;
@@ -124,6 +130,11 @@ Finding judge(const LogSubject& subject, const CollectiveSigns& signs) {
     return {0.6, reset,
             "GPUs wrote into each other's memory, and then the whole machine froze without a "
             "message. A transfer that never ends blocks the bus."};
+  }
+  if (const auto* bus = fails_only_together(log)) {
+    return {confidence::possible, bus,
+            "Each card works alone, and the bus reports an error where several are in use: what "
+            "one sends to another does not arrive."};
   }
   if (const auto* frame = log.first("nccl-p2p-frame")) {
     return {0.65, frame, "RCCL's own trace says that its transport between GPUs failed."};

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reports in which it matters what was tried alone, what the tools list, and how much the whole
+// machine has. Each has a neighbour in which the same words play another part.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "findings/causes/testing.h"
+
+namespace headroom::findings::testing {
+namespace {
+
+constexpr std::string_view amd = R"({"vendor": "AMD", "gpu": "RX 7800 XT", "gfx": "gfx1101"})";
+
+std::string cause_of(const std::string& log, std::string_view stated = amd) {
+  return diagnose(log, stated).cause.id;
+}
+
+// ------------------------------------------------------------------ cards one by one
+
+const std::string bus_error =
+    "[  71.204] {1}[Hardware Error]: event severity: fatal\n"
+    "[  71.205] {1}[Hardware Error]:   section_type: PCIe error\n"
+    "[  71.311] [drm] PCI error: detected callback, state(2)!!\n"
+    "[  79.002] amdgpu: qcm fence wait loop timeout expired\n";
+constexpr std::string_view four = R"({"vendor": "AMD", "gpu": "4x Instinct MI50"})";
+
+TEST(CardsOneByOne, cards_that_each_work_alone_are_not_broken) {
+  for (const char* told : {"I swapped them around: each card works fine on its own.\n",
+                           "If I disable any three of the cards, the same program runs.\n",
+                           "Every one of the four GPUs alone passes the test for hours.\n"}) {
+    EXPECT_EQ(cause_of(bus_error + told, four), "rccl-p2p") << told;
+  }
+}
+
+TEST(CardsOneByOne, a_card_that_fails_alone_is_broken) {
+  for (const char* told :
+       {"", "Each of the other cards works fine on its own, this one does not.\n",
+        "It is the third card. I bought all four cards used.\n"}) {
+    const LogDiagnosis found = diagnose(bus_error + told, four);
+    EXPECT_EQ(found.cause.id, "hw-error") << told;
+    EXPECT_TRUE(found.cause.against.empty()) << told;
+  }
+}
+
+TEST(CardsOneByOne, what_was_guessed_first_gives_way_to_what_was_tried) {
+  const std::string guess = "I thought of a defective card at first.\n";
+  EXPECT_EQ(cause_of(bus_error + guess + "Each card works fine on its own.\n", four), "rccl-p2p");
+  EXPECT_EQ(cause_of(bus_error + guess + "It is still in there.\n", four), "hw-error");
+}
+
+TEST(PowerSupply, a_machine_that_loses_power_has_another_trouble_than_one_whose_gpu_hangs) {
+  const std::string supply = "I have a 550W power supply.\n";
+  const LogDiagnosis off =
+      diagnose("As soon as it draws the picture the workstation loses power.\n" + supply, amd);
+  EXPECT_EQ(off.cause.id, "hw-error");
+  EXPECT_NE(off.cause.title.find("switches off"), std::string::npos) << off.cause.title;
+  EXPECT_EQ(cause_of("[ 812.1] amdgpu 0000:03:00.0: amdgpu: ring gfx_0.0.0 timeout, signaled "
+                     "seq=1, emitted seq=3\n" +
+                     supply),
+            "gpu-hang");
+}
+
+}  // namespace
+}  // namespace headroom::findings::testing
