@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <re2/re2.h>
 
+#include "base/text.h"
 #include "findings/causes/crash_signs.h"
 #include "findings/causes/version_mismatch.h"
 #include "logs/describe.h"
@@ -29,9 +30,35 @@ const Observation* failure_at_start(const logs::Observations& log) {
                        "rocm-crash-frame", "kernel-image-refused"});
 }
 
+// ollama's own HIP is of an older ROCm than the driver's, and is refused what takes no memory.
+std::optional<Hypothesis> find_other_hip(const LogSubject& subject) {
+  const Observation* own = subject.log.first("ollama-runtime");
+  const Observation* refused = subject.log.first("stream-refused");
+  const facts::Text& rocm = subject.scene.rocm;
+  if (own == nullptr || refused == nullptr || !rocm) return std::nullopt;
+  const auto major = parse_u64(own->value("major"));
+  const auto installed = parse_u64(std::string_view(*rocm).substr(0, (*rocm).find('.')));
+  if (!major || !installed || *major >= *installed) return std::nullopt;
+  Hypothesis mismatch = make_mismatch(subject, *refused);
+  mismatch.confidence = confidence::possible;
+  mismatch.title =
+      fmt::format("ollama brings ROCm {} along, and the driver is ROCm {}'s", *major, *installed);
+  mismatch.reasons.emplace_back(
+      "Streams and events take hardly any memory. That the runtime calls it a lack of memory hides "
+      "what the driver refused.");
+  mismatch.evidence.push_back(show(subject, *own, "the program's own runtime"));
+  mismatch.fix = {
+      sentence(fmt::format("Use a build of ollama for ROCm {}, or the driver of the "
+                           "release that it brings along.",
+                           *installed))};
+  mismatch.alternatives = {{"rocm-regression", 0.3, "the driver of the release before"}};
+  return mismatch;
+}
+
 }  // namespace
 
 std::optional<Hypothesis> find_bundled_runtime(const LogSubject& subject) {
+  if (auto other = find_other_hip(subject)) return other;
   const Observation* bundled = subject.log.first("runtime-bundled");
   const Observation* failed = failure_at_start(subject.log);
   if (bundled == nullptr || failed == nullptr) return std::nullopt;

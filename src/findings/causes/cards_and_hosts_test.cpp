@@ -61,5 +61,37 @@ TEST(PowerSupply, a_machine_that_loses_power_has_another_trouble_than_one_whose_
             "gpu-hang");
 }
 
+// ------------------------------------------------------------------ whose release
+
+TEST(WhoseRelease, hips_structures_lost_members_with_rocm_6) {
+  EXPECT_EQ(cause_of("copy.cc:40:12: error: no member named 'memoryType' in "
+                     "'hipPointerAttribute_t'\n"),
+            "rocm-version-mismatch");
+  EXPECT_NE(cause_of("copy.cc:40:12: error: no member named 'memoryKind' in 'my_attributes'\n"),
+            "rocm-version-mismatch");
+}
+
+TEST(WhoseRelease, a_stream_is_not_refused_for_lack_of_memory) {
+  const std::string seen =
+      "msg=\"inference compute\" id=0 library=ROCm compute=gfx1151 driver=60342.13 type=iGPU "
+      "total=\"96.0 GiB\" available=\"95.1 GiB\"\n"
+      "ROCm error: out of memory\n";
+  constexpr std::string_view newer = R"({"vendor": "AMD", "gfx": "gfx1151", "rocm": "7.1"})";
+  constexpr std::string_view same = R"({"vendor": "AMD", "gfx": "gfx1151", "rocm": "6.3"})";
+  const std::string stream = "  hipStreamCreateWithFlags(&streams[device][0], 0x01)\n";
+  EXPECT_EQ(cause_of(seen + stream, newer), "rocm-version-mismatch");
+  EXPECT_NE(cause_of(seen + stream, same), "rocm-version-mismatch");
+  EXPECT_EQ(cause_of(seen + "  hipMalloc(&pool, size)\n", newer), "job-too-big");
+}
+
+TEST(WhoseRelease, a_kernel_that_is_launched_too_wide_is_its_programs_mistake) {
+  const std::string wide =
+      "Launch params (1024, 1, 1) are larger than launch bounds (256) for kernel _Z4sumfPf please "
+      "add __launch_bounds__ to kernel define\n";
+  EXPECT_EQ(cause_of(wide), "app-bug");
+  EXPECT_NE(cause_of("It uses __launch_bounds__(256), and the launch params are larger.\n"),
+            "app-bug");
+}
+
 }  // namespace
 }  // namespace headroom::findings::testing

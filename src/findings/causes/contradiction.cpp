@@ -52,6 +52,8 @@ constexpr Contradiction contradictions[] = {
      "the compute driver refuses the process, which happens only with builds for ROCm"},
     {"shown:gpu-unsupported", "host-without-kfd", 0.3,
      "the runtime reached the GPU, and does not support it"},
+    {"stream-refused", "job-too-big vram-held-by-other fragmentation", 0.4,
+     "the call that was refused makes a stream or an event, which takes hardly any memory"},
     {"tiny-matrix", "job-too-big hipblas-workspace fragmentation", 0.6,
      "the job computes with a matrix that fits into any GPU's memory"},
     {"dxg-library-not-loaded", "rocm-version-mismatch", 0.4,
