@@ -93,5 +93,43 @@ TEST(WhoseRelease, a_kernel_that_is_launched_too_wide_is_its_programs_mistake) {
             "app-bug");
 }
 
+// ------------------------------------------------------------------ half of the RAM
+
+constexpr std::string_view halo =
+    R"({"vendor": "AMD", "gfx": "gfx1151", "ram": "96 GB", "cmdline": "amdgpu.gttsize=81920"})";
+const std::string gtt_raised =
+    "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 50120.00 MiB on device 0: cudaMalloc "
+    "failed: out of memory\n"
+    "$ cat /sys/class/drm/card1/device/mem_info_gtt_total\n85899345920\n";
+
+TEST(HalfOfTheRam, what_a_program_prints_counts_more_than_what_gtt_was_raised_to) {
+  EXPECT_EQ(cause_of(gtt_raised + "Total GPU memory: 46.90 GB\n", halo), "ttm-cap");
+  EXPECT_EQ(cause_of(gtt_raised + "Total GPU memory: 46.90 GB\n"
+                                  "hipMallocManaged gets no more either.\n",
+                     halo),
+            "ttm-cap");
+}
+
+TEST(HalfOfTheRam, a_program_that_sees_all_of_gtt_is_not_capped_at_half) {
+  EXPECT_NE(cause_of(gtt_raised + "Total GPU memory: 80.00 GB\n", halo), "ttm-cap");
+}
+
+// ------------------------------------------------------------------ who holds the memory
+
+const std::string full =
+    "After two aborted answers the next model fails, VRAM is at 15 of 16 GB.\n";
+
+TEST(WhoHoldsTheMemory, nobody_does_if_the_tools_list_no_process_that_uses_it) {
+  EXPECT_EQ(cause_of(full + "rocm-smi does not know of any process using the memory, stopping the "
+                            "ollama service doesn't help.\n"),
+            "vram-orphaned");
+}
+
+TEST(WhoHoldsTheMemory, somebody_does_if_to_stop_him_helps) {
+  EXPECT_EQ(cause_of(full + "Stopping the ollama service in the other window helps.\n"),
+            "vram-held-by-other");
+  EXPECT_NE(cause_of(full + "Stopping the ollama service doesn't help.\n"), "vram-held-by-other");
+}
+
 }  // namespace
 }  // namespace headroom::findings::testing

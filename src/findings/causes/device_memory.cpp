@@ -270,7 +270,7 @@ void add_told_sizes(const logs::Observations& log, DeviceMemory& memory) {
 void add_job_view(const logs::Observations& log, DeviceMemory& memory) {
   for (const char* id :
        {"ggml-memory", "ollama-memory", "comfy-memory", "torch-total-memory", "llama-device-memory",
-        "llama-device-free", "memory-waited-for", "opencl-memory"}) {
+        "llama-device-free", "memory-waited-for", "opencl-memory", "gpu-total-printed"}) {
     for (const Observation* one : log.of(id)) {
       keep_largest(memory.job_total, amount_of(*one, "total"), *one);
       keep_first(memory.job_free, amount_of(*one, "free"), *one);

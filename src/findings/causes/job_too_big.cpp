@@ -136,12 +136,22 @@ const Observation* killed_after_standstill(const LogSubject& subject) {
   return nullptr;
 }
 
+// Something was killed, and `free` shows that neither RAM nor swap is left.
+const Observation* killed_without_swap(const LogSubject& subject) {
+  if (!subject.log.seen("swap-used-up") || subject.log.seen("job-killed")) return nullptr;
+  return subject.log.first("killed");
+}
+
 void add_host_memory(const LogSubject& subject, Claim& claim) {
   const logs::Observations& log = subject.log;
   keep_surest(claim, {0.6, "The job needs more RAM than this machine has",
                       "The machine stood still, and then the process was killed. Linux does both "
                       "when RAM runs out.",
                       killed_after_standstill(subject)});
+  keep_surest(claim, {0.6, "The machine ran out of RAM and swap, and a process was killed",
+                      "The whole machine's swap is used up, so it was no container's limit. Fewer "
+                      "processes at a time, or more swap, help.",
+                      killed_without_swap(subject)});
   keep_surest(claim, {0.7, "The model needs more RAM than the machine has free", "",
                       log.first("ollama-no-ram")});
   keep_surest(claim, {0.6, "The machine ran out of RAM and the kernel killed a process",
