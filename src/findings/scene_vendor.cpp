@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <re2/re2.h>
 
+#include <algorithm>
+
 #include "base/text.h"
 #include "findings/scene_parts.h"
 
@@ -50,6 +52,22 @@ const SceneGpu* amd_gpu(const Scene& scene) {
   return nullptr;
 }
 
+// Finds the name of a build for CUDA in the report of a program's own error. Whoever has another
+// GPU under such a build is told that none is found, or that a library or a kernel is missing.
+const Observation* build_at_work(const logs::Observations& log) {
+  const Observation* build = log.first("cuda-build");
+  if (build == nullptr || build->text.find("+cu") == std::string::npos) return nullptr;
+  if (!log.seen("python-exception") || log.any_of({"availability-asked", "torch-sees-no-gpu"})) {
+    return nullptr;
+  }
+  const auto& all = log.all();
+  const bool only_its_own = std::all_of(all.begin(), all.end(), [](const Observation& one) {
+    const auto role = one.signature->role;
+    return role != knowledge::Role::failure || one.id() == "python-exception";
+  });
+  return only_its_own ? build : nullptr;
+}
+
 }  // namespace
 
 Fact<Vendor> infer_vendor(const Scene& scene, const logs::Observations& log,
@@ -86,6 +104,7 @@ Fact<Vendor> infer_vendor(const Scene& scene, const logs::Observations& log,
   if (worded != nullptr && !log.seen("kernel-image-refused")) {
     return {Vendor::nvidia, source_of(*worded)};
   }
+  if (const Observation* build = build_at_work(log)) return {Vendor::nvidia, source_of(*build)};
   return {};
 }
 

@@ -93,6 +93,27 @@ TEST(WhoseRelease, a_kernel_that_is_launched_too_wide_is_its_programs_mistake) {
             "app-bug");
 }
 
+// ------------------------------------------------------------------ whose build
+
+const std::string own_error =
+    "torch==2.5.1+cu121\ntransformers==4.44.0\n"
+    "Traceback (most recent call last):\n  File \"load.py\", line 9, in <module>\n"
+    "ValueError: expected one quant_state item, got two\n";
+
+TEST(WhoseBuild, an_error_of_its_own_under_a_build_for_cuda_blames_no_amd_gpu) {
+  const LogDiagnosis found = diagnose(own_error);
+  EXPECT_EQ(found.cause.id, "not-amd-gpu");
+  EXPECT_LT(found.cause.confidence, 0.8);
+}
+
+TEST(WhoseBuild, a_build_for_cuda_that_finds_no_gpu_or_is_on_an_amd_machine_is_the_wrong_one) {
+  EXPECT_EQ(cause_of(own_error, amd), "wrong-wheel");
+  EXPECT_EQ(cause_of("torch==2.5.1+cu121\n>>> torch.cuda.is_available()\nFalse\n"
+                     "ValueError: no device\n",
+                     "{}"),
+            "wrong-wheel");
+}
+
 // ------------------------------------------------------------------ half of the RAM
 
 constexpr std::string_view halo =
@@ -129,6 +150,35 @@ TEST(WhoHoldsTheMemory, somebody_does_if_to_stop_him_helps) {
   EXPECT_EQ(cause_of(full + "Stopping the ollama service in the other window helps.\n"),
             "vram-held-by-other");
   EXPECT_NE(cause_of(full + "Stopping the ollama service doesn't help.\n"), "vram-held-by-other");
+}
+
+// ------------------------------------------------------------------ plug-ins, swap
+
+TEST(Plugins, rccl_goes_on_without_those_that_are_not_there_and_not_without_itself) {
+  const std::string refused = ".so: cannot open shared object file: No such file or directory.\n";
+  EXPECT_EQ(cause_of("Training prints this at each start:\nlibrccl-net" + refused), "none");
+  EXPECT_EQ(cause_of("Training prints this at each start:\nlibrccl" + refused), "missing-library");
+}
+
+TEST(Plugins, what_somebody_cannot_find_out_about_them_is_no_fault_of_theirs) {
+  const std::string line =
+      "At the start I see these messages:\n\nlibrccl-tuner.so: cannot open shared object file: No "
+      "such file or directory\n\n";
+  EXPECT_EQ(cause_of(line + "I cannot find any documentation of it.\n"), "none");
+  EXPECT_NE(cause_of(line + "Then it cannot find its peers and hangs.\n"), "none");
+}
+
+const std::string linker_killed =
+    "[97/98] Linking CXX shared library libkernels.so\n"
+    "clang: error: unable to execute command: Killed\nninja: build stopped: subcommand failed.\n"
+    "               total        used        free      shared  buff/cache   available\n"
+    "Mem:           15901       15702         112           0          87         101\n";
+
+TEST(SwapUsedUp, who_is_killed_without_ram_and_swap_needs_more_than_the_machine_has) {
+  EXPECT_EQ(cause_of(linker_killed + "Swap:           8191        8191           0\n"),
+            "job-too-big");
+  EXPECT_NE(cause_of(linker_killed + "Swap:           8191         120        8071\n"),
+            "job-too-big");
 }
 
 }  // namespace

@@ -233,8 +233,10 @@ Hypothesis conclude_not_amd(const LogSubject& subject) {
   Hypothesis other;
   // Words of AMD's software in the log contradict what was said about the machine.
   other.confidence = subject.log.seen("amd-words") ? 0.75 : 0.9;
-  if (const Observation* worded = subject.log.first("cuda-worded")) {
-    // Only the wording of the failure tells whose GPU it is.
+  for (const char* id : {"cuda-worded", "cuda-build"}) {
+    const Observation* worded = subject.log.first(id);
+    if (worded == nullptr) continue;
+    // Only the wording of the failure, or the build in use, tells whose GPU it is.
     const bool alone = vendor.source().line == static_cast<int>(worded->line);
     if (alone) other.confidence = 0.4;
   }

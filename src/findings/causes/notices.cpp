@@ -47,6 +47,26 @@ bool quotes_a_message(const Observation& line) {
   return RE2::PartialMatch(line.text, quoted);
 }
 
+// Whether a sentence announces the message, which comes on its own line: "I get these logs:".
+bool is_announced(const logs::Observations& log, const Observation& notice) {
+  static const RE2 announces(
+      R"((?i)\b(?:the following|these|this|such) (?:\w+ )?(?:logs?|messages?|warnings?|lines?|notices?|outputs?)\b[^.!?]{0,20}[:.]?\s*$)");
+  constexpr std::uint64_t near = 4;  // A blank line and a fence may be between.
+  const auto told = log.of("sentence");
+  return std::any_of(told.begin(), told.end(), [&](const Observation* one) {
+    const bool is_before = one->log == notice.log && one->line < notice.line;
+    return is_before && notice.line - one->line <= near && RE2::PartialMatch(one->text, announces);
+  });
+}
+
+// Whoever cannot find how or where to do something tells of no fault.
+std::string without_what_is_sought(std::string text) {
+  static const RE2 sought(
+      R"((?i)\b(?:can.?t|cannot|could(?:n.t| not)|unable to|not able to) (?:find|figure out|see|tell)\b[^.!?]{0,16}\b(?:ways?|how|why|where|what|documentation|docs|information|infos?|explanation)\b)");
+  RE2::GlobalReplace(&text, sought, "");
+  return text;
+}
+
 // Whether a person tells of more than of a message.
 bool tells_of_worse(const logs::Observations& log, const std::vector<const Observation*>& notices) {
   static const RE2 worse(
@@ -58,7 +78,7 @@ bool tells_of_worse(const logs::Observations& log, const std::vector<const Obser
   return std::any_of(log.all().begin(), log.all().end(), [&](const Observation& one) {
     const bool is_told = one.id() == "sentence" || one.id() == "trouble-words";
     return is_told && logs::is_sentence(one.text) && !is_notice(one) &&
-           RE2::PartialMatch(one.text, worse);
+           RE2::PartialMatch(without_what_is_sought(one.text), worse);
   });
 }
 
@@ -74,7 +94,8 @@ const Observation* asks_about_a_notice(const logs::Observations& log) {
   for (const Observation* notice : notices) {
     const bool in_title =
         title.size() >= least_title && to_lower(notice->text).find(title) != std::string::npos;
-    if (about == nullptr && (in_title || quotes_a_message(*notice))) about = notice;
+    if (about == nullptr && (in_title || quotes_a_message(*notice) || is_announced(log, *notice)))
+      about = notice;
   }
   return about == nullptr || tells_of_worse(log, notices) ? nullptr : about;
 }
