@@ -31,6 +31,7 @@ JOBS = {
     "lora": ("", 'method.kind = "lora"\nmethod.rank = 4\n', False),
     "gpt2": ("", 'optimizer.kind = "sgd"\n', True),
     "some": ("attention loss", "", False),
+    "masters": ("attention loss", 'optimizer.kind = "adamw8bit"\noptimizer.master = "fp32"\n', False),
 }
 WIDE = CONFIG | {"hidden_size": 64, "intermediate_size": 192, "num_hidden_layers": 4}
 GPT2 = {"model_type": "gpt2", "n_embd": 64, "n_layer": 4, "n_head": 4, "n_positions": 128, "vocab_size": 257, "attn_pdrop": 0,
