@@ -28,7 +28,8 @@ class WaitedSignals {
  public:
   WaitedSignals() {
     sigemptyset(&waited_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD}) sigaddset(&waited_, signal);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGCHLD})
+      sigaddset(&waited_, signal);
     pthread_sigmask(SIG_BLOCK, &waited_, &before_);
   }
   ~WaitedSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }

@@ -32,6 +32,18 @@ const Observation* work_after(const logs::Observations& log, const Observation& 
   return last;
 }
 
+void weigh_what_follows(const LogSubject& subject, const Observation& seen, Hypothesis& bits) {
+  // bitsandbytes writes the error, its traceback included, to its log and lets the program go on.
+  if (const Observation* on = work_after(subject.log, seen)) {
+    speak_against(bits, 0.3, show(subject, *on, "the program continues without it"));
+  }
+  // A job that got as far as running out of memory in its training had its model loaded.
+  const auto ran_out = failed_allocation(subject);
+  if (ran_out && ran_out->seen->log == seen.log && is_before(seen, *ran_out->seen)) {
+    speak_against(bits, 0.5, show(subject, *ran_out->seen, "the job goes on to this failure"));
+  }
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* library = subject.log.first("bitsandbytes-library");
   const Observation* told = subject.log.first("bitsandbytes-without-gpu");
@@ -50,15 +62,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
       speak_against(bits, 0.5, show(subject, *other, "PyTorch itself is not a build for ROCm"));
     }
   }
-  // bitsandbytes writes the error, its traceback included, to its log and lets the program go on.
-  if (const Observation* on = work_after(subject.log, *seen)) {
-    speak_against(bits, 0.3, show(subject, *on, "the program continues without it"));
-  }
-  // A job that got as far as running out of memory in its training had its model loaded.
-  const auto ran_out = failed_allocation(subject);
-  if (ran_out && ran_out->seen->log == seen->log && is_before(*seen, *ran_out->seen)) {
-    speak_against(bits, 0.5, show(subject, *ran_out->seen, "the job goes on to this failure"));
-  }
+  weigh_what_follows(subject, *seen, bits);
   const Observation* built = built_for_another(subject.log, backend);
   const bool misread = built != nullptr && is_misread(subject, *built, backend);
   if (built != nullptr && !misread) {

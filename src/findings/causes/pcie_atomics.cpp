@@ -51,6 +51,26 @@ const Observation* atomic_refused(const logs::Observations& log) {
   return nullptr;
 }
 
+// clr refuses the launch of a kernel that needs a hostcall buffer (rocvirtual.cpp).
+Hypothesis refused_launch(const LogSubject& subject, const Observation& state) {
+  Hypothesis atomics;
+  const Observation* link = subject.log.first_of({"atomics-off", "outside-link-told"});
+  atomics.confidence = link != nullptr ? 0.76 : 0.42;
+  atomics.title = "A kernel that calls the host cannot start: the GPU's link has no PCIe atomics";
+  atomics.evidence.push_back(show(subject, state, logs::describe(state)));
+  if (link != nullptr) atomics.evidence.push_back(show(subject, *link, "how it is connected"));
+  if (const Observation* other = subject.log.first("tensor-on-gpu")) {
+    atomics.evidence.push_back(show(subject, *other, "a kernel that does not call the host"));
+  }
+  atomics.reasons.emplace_back(
+      "HIP gives this error where it cannot set up calls from a kernel to the host. Kernels that "
+      "print, assert or allocate need them; others work on the same GPU.");
+  atomics.fix.push_back(sentence(
+      "Try a newer PyTorch: 2.2 and later need such calls in fewer kernels (ROCm/ROCm#2950)."));
+  atomics.alternatives = {{"framework-bug", 0.3, "AMD_LOG_LEVEL=3 CMD 2>&1 | grep -i hostcall"}};
+  return atomics;
+}
+
 std::optional<Hypothesis> find(const LogSubject& subject) {
   const Observation* rejected = subject.log.first("atomics-rejected");
   Hypothesis atomics;
@@ -90,21 +110,7 @@ std::optional<Hypothesis> find(const LogSubject& subject) {
         "The compute driver accepts this chip without them. GPU kernels that print, assert or "
         "allocate still call the host with an atomic operation, and their dispatch fails.");
   } else if (const Observation* state = subject.log.first("hip-illegal-state")) {
-    // clr refuses the launch of a kernel that needs a hostcall buffer (rocvirtual.cpp).
-    const Observation* link = subject.log.first_of({"atomics-off", "outside-link-told"});
-    atomics.confidence = link != nullptr ? 0.76 : 0.42;
-    atomics.title = "A kernel that calls the host cannot start: the GPU's link has no PCIe atomics";
-    atomics.evidence.push_back(show(subject, *state, logs::describe(*state)));
-    if (link != nullptr) atomics.evidence.push_back(show(subject, *link, "how it is connected"));
-    if (const Observation* other = subject.log.first("tensor-on-gpu")) {
-      atomics.evidence.push_back(show(subject, *other, "a kernel that does not call the host"));
-    }
-    atomics.reasons.emplace_back(
-        "HIP gives this error where it cannot set up calls from a kernel to the host. Kernels that "
-        "print, assert or allocate need them; others work on the same GPU.");
-    atomics.fix.push_back(sentence(
-        "Try a newer PyTorch: 2.2 and later need such calls in fewer kernels (ROCm/ROCm#2950)."));
-    atomics.alternatives = {{"framework-bug", 0.3, "AMD_LOG_LEVEL=3 CMD 2>&1 | grep -i hostcall"}};
+    atomics = refused_launch(subject, *state);
   } else {
     const Observation* off = subject.log.first("atomics-off");
     const Observation* lost = gpu_not_seen(subject);
